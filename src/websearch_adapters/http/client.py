@@ -1,0 +1,225 @@
+"""The one HTTP client: time limits per operation, size caps, retries at call time, statuses as our errors.
+
+The only module that imports httpx and backoff for talking to providers. `exchange` sends one keyed request and feeds the
+reply to a sans-IO reader until the reader says that it is complete, so a stream that never closes costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from websearch_adapters.http import failures
+from websearch_core.errors import BadReply, ProviderError
+from websearch_core.events import SILENT, Observer
+from websearch_core.ports import Credentials
+from websearch_core.retry import RetryPolicy, delay_s, repeatable
+from websearch_core.values import Secret
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Http", "JsonReply", "Reader", "Request"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+ERROR_BODY_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request to a provider."""
+
+    provider: str
+    """Names errors, spans and the key."""
+    base_url: str
+    """The configured address; error hints name it without user and query."""
+    path: str
+    """Appended to `base_url`, with its leading slash."""
+    method: str = "POST"
+    body: Mapping[str, object] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    keyed: bool = True
+    """Send `Authorization: Bearer` with the current key of `provider`."""
+    read_timeout_s: float = 120.0
+    """Longest silence between two bytes; frees the socket, is no deadline."""
+    max_bytes: int = 16 * 1024 * 1024
+    """Largest decoded reply."""
+
+
+class Reader(Protocol[T_co]):
+    """Turns the bytes of one reply into a value, without any I/O."""
+
+    def feed(self, chunk: bytes, /) -> bool:
+        """Take the next bytes; True when the reply is complete and the rest does not matter.
+
+        Raises:
+            ProviderError: the reply reports a failure.
+        """
+        ...
+
+    def close(self) -> T_co:
+        """The value, once `feed` said so or the upstream ended the reply.
+
+        Raises:
+            ProviderError: the reply ended before it was complete, or is not in the agreed shape.
+        """
+        ...
+
+
+class JsonReply:
+    """Reads a reply that is one JSON object."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._parts = bytearray()
+
+    def feed(self, chunk: bytes, /) -> bool:
+        """Collect; a JSON reply ends with the body."""
+        self._parts += chunk
+        return False
+
+    def close(self) -> dict[str, Any]:
+        """The object.
+
+        Raises:
+            NotConfigured: an HTML page came instead.
+            BadReply: not JSON, or not an object.
+        """
+        return failures.json_object(bytes(self._parts), provider=self._provider)
+
+
+class Http:
+    """Owns the connections of a process. Constructing it opens nothing; `aclose` closes what was opened."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        observe: Observer = SILENT,
+        transport: httpx.AsyncBaseTransport | None = None,
+        connect_timeout_s: float = 6.0,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """`transport` replaces the network, for tests in process."""
+        self._credentials = credentials
+        self._observe = observe
+        self._transport = transport
+        self._connect_timeout_s = connect_timeout_s
+        self._chance = chance
+        self._client: httpx.AsyncClient | None = None
+
+    async def aclose(self) -> None:
+        """Close every connection; the object can be used again afterwards."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def retrying(self, policy: RetryPolicy) -> Callable[[Request, Callable[[], Reader[T]]], Awaitable[T]]:
+        """`exchange`, repeated by `policy` where that can help; another key is tried at once and counts as no repetition."""
+        import backoff
+
+        failed = 0
+
+        def give_up(error: ProviderError) -> bool:
+            nonlocal failed
+            failed += not error.another_key
+            return not error.another_key and (failed >= policy.max_attempts or not repeatable(error, policy))
+
+        def waits() -> Generator[float | None, ProviderError, None]:
+            error = yield None
+            while True:
+                error = yield 0.0 if error.another_key else self._delay_s(policy, failed, error)
+
+        # backoff's hints know neither a generator that is sent the exception nor a narrower exception in `giveup`.
+        again = backoff.on_exception(waits, ProviderError, giveup=give_up, jitter=None, logger=None)  # type: ignore[arg-type]
+        return again(self.exchange)
+
+    async def exchange(self, request: Request, read: Callable[[], Reader[T]]) -> T:
+        """Send one request and read its reply to the end that the reader sees.
+
+        Raises:
+            ProviderError: by status, transport fault or the reader's verdict.
+            NotConfigured: no key, or the address leads to a page or a redirect instead of an API.
+        """
+        import httpx
+
+        secret = await self._credentials.current(request.provider) if request.keyed else None
+        reader, response, size = read(), None, 0
+        with self._observe.span("http.request", provider=request.provider) as span:
+            try:
+                response = await self._opened().send(self._message(request, secret), stream=True)
+                span.note(status=response.status_code)
+                if response.status_code != 200:
+                    raise failures.from_response(
+                        response.status_code,
+                        response.headers,
+                        await _head(response),
+                        request.provider,
+                        request.base_url,
+                    )
+                async for chunk in response.aiter_bytes():
+                    size += len(chunk)
+                    if size > request.max_bytes:
+                        raise BadReply(f"more than {request.max_bytes:,} bytes came", provider=request.provider)
+                    if reader.feed(chunk):
+                        break
+                return reader.close()
+            except ProviderError as error:
+                error.another_key = secret is not None and await self._credentials.rejected(request.provider, secret, error)
+                raise
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise failures.from_exception(error, request.provider, request.base_url) from error
+            finally:
+                if response is not None:
+                    await response.aclose()
+
+    def _delay_s(self, policy: RetryPolicy, failed: int, error: ProviderError) -> float:
+        return delay_s(policy, failed=failed, chance=self._chance(), retry_after_s=error.retry_after_s)
+
+    def _message(self, request: Request, secret: Secret | None) -> httpx.Request:
+        import httpx
+
+        headers = {"Accept": "application/json, text/event-stream", **request.headers}
+        if secret is not None:
+            headers["Authorization"] = f"Bearer {secret.value}"
+        body = None if request.body is None else json.dumps(request.body, ensure_ascii=False).encode("utf-8", "replace")
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        return self._opened().build_request(
+            request.method,
+            request.base_url.rstrip("/") + request.path,
+            content=body,
+            headers=headers,
+            timeout=httpx.Timeout(request.read_timeout_s, connect=self._connect_timeout_s, write=10.0, pool=None),
+        )
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.AsyncClient(
+                transport=self._transport,
+                follow_redirects=False,
+                limits=httpx.Limits(max_connections=20, max_keepalive_connections=10),
+                headers={"User-Agent": "websearch"},
+            )
+        return self._client
+
+
+async def _head(response: httpx.Response) -> bytes:
+    """The first 64 KiB of an error's body; a body that breaks off is as good as short."""
+    import httpx
+
+    parts = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            parts += chunk
+            if len(parts) >= ERROR_BODY_BYTES:
+                break
+    except httpx.HTTPError:
+        return bytes(parts)
+    return bytes(parts[:ERROR_BODY_BYTES])

@@ -1,0 +1,168 @@
+"""Every way this library fails, grouped by who must act.
+
+One `except WebSearchError` catches all of ours. Each error carries a stable `code`, the provider if there is one, and a `hint`:
+one sentence that says what to do next. Messages never hold an upstream's body, a secret or a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+__all__ = [
+    "AllFailed",
+    "AuthRejected",
+    "BadReply",
+    "Declined",
+    "InvalidInput",
+    "NotAllowed",
+    "NotConfigured",
+    "OutOfCredit",
+    "OutOfTime",
+    "ProviderError",
+    "RateLimited",
+    "RequestRejected",
+    "UnknownSession",
+    "Unreachable",
+    "WebSearchError",
+]
+
+
+class WebSearchError(Exception):
+    """Root of all errors of this library; raised itself only for a fault of ours."""
+
+    code: ClassVar[str] = "internal"
+    repeatable: ClassVar[bool] = False
+    exit_code: ClassVar[int] = 70
+    """Exit status of the command line for this error."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        hint: str | None = None,
+        http_status: int | None = None,
+        upstream_code: str | None = None,
+        retry_after_s: float | None = None,
+        diagnostics: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.provider = provider
+        self.hint = hint
+        self.http_status = http_status
+        self.upstream_code = upstream_code
+        self.retry_after_s = retry_after_s
+        """Seconds the upstream asked to wait; None when it did not say."""
+        self.diagnostics: Mapping[str, object] = MappingProxyType(dict(diagnostics or {}))
+
+
+class InvalidInput(WebSearchError, ValueError):
+    """The caller: change the arguments."""
+
+    code = "invalid_input"
+    exit_code = 2
+
+
+class NotConfigured(WebSearchError):
+    """The operator: set the named key or enable the named part."""
+
+    code = "not_configured"
+    exit_code = 3
+
+
+class NotAllowed(WebSearchError):
+    """Policy forbids this address, size or crawl; names the rule, never the internal address."""
+
+    code = "not_allowed"
+    exit_code = 4
+
+
+class UnknownSession(WebSearchError):
+    """The caller: search again; the answer was never kept or has expired."""
+
+    code = "unknown_session"
+    exit_code = 5
+
+
+class ProviderError(WebSearchError):
+    """The other side failed; the subclasses say how."""
+
+    code = "provider_failed"
+    exit_code = 6
+    another_key = False
+    """Set where the key was at fault and another one can be tried at once."""
+
+
+class AuthRejected(ProviderError):
+    """The key is refused or the login expired; another key may work."""
+
+    code = "auth_rejected"
+    exit_code = 3
+
+
+class OutOfCredit(ProviderError):
+    """Plan, credit or spending limit used up; the same key will not recover by retrying."""
+
+    code = "out_of_credit"
+    exit_code = 3
+
+
+class RateLimited(ProviderError):
+    """Too many requests."""
+
+    code = "rate_limited"
+    repeatable = True
+
+
+class Unreachable(ProviderError):
+    """No usable reply: connect, TLS, DNS, time-out, cut stream, 5xx."""
+
+    code = "unreachable"
+    repeatable = True
+
+
+class BadReply(ProviderError):
+    """Answered, but not in the agreed shape; repeatable only where a relay is known to recover."""
+
+    code = "bad_reply"
+
+
+class RequestRejected(ProviderError):
+    """The provider says that this request is wrong (400, 404, 422); repeating it unchanged cannot help."""
+
+    code = "request_rejected"
+
+
+class Declined(ProviderError):
+    """Refused on content grounds, or this page is blocked by the provider."""
+
+    code = "declined"
+
+
+class AllFailed(WebSearchError):
+    """Every alternative was tried; `attempts` keeps each reason in order."""
+
+    code = "all_failed"
+    exit_code = 6
+
+    def __init__(
+        self,
+        message: str,
+        attempts: tuple[WebSearchError, ...] = (),
+        *,
+        hint: str | None = None,
+        provider: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, provider=provider)
+        self.attempts = attempts
+
+
+class OutOfTime(WebSearchError):
+    """The call's deadline passed before anything useful came."""
+
+    code = "out_of_time"
+    repeatable = True
+    exit_code = 6

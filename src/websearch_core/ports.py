@@ -1,0 +1,200 @@
+"""What the core needs from outside: one Protocol per capability.
+
+Ports take no time-out: whoever calls them cancels. Every implementation, fakes included, passes the suite of its port in
+`websearch_core.testing.contracts`. Composites (a chain of finders) implement the port that they compose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+from websearch_core.errors import ProviderError
+from websearch_core.values import (
+    Answer,
+    FetchRequest,
+    Health,
+    LibraryEntry,
+    MapRequest,
+    Page,
+    Passage,
+    SearchQuery,
+    Secret,
+    Setting,
+    SiteMap,
+    SourceList,
+)
+
+__all__ = [
+    "AnswerEngine",
+    "Cache",
+    "Configuration",
+    "Credentials",
+    "Extractor",
+    "Filter",
+    "Library",
+    "Mapper",
+    "Probe",
+    "SourceFinder",
+]
+
+T = TypeVar("T")
+Filter: TypeAlias = Literal["fresh_within", "include_domains", "exclude_domains"]
+
+
+class AnswerEngine(Protocol):
+    """A model that searches the web by itself and writes an answer."""
+
+    @property
+    def name(self) -> str:
+        """What `Answer.engine` says."""
+        ...
+
+    async def answer(self, query: SearchQuery, /) -> Answer:
+        """Answer with the sources that the engine names, each once, cited ones first.
+
+        Raises:
+            ProviderError: every way in which the engine can fail; a cut stream is Unreachable, never an answer.
+            NotConfigured: the address leads to something that is no engine.
+        """
+        ...
+
+
+class SourceFinder(Protocol):
+    """Finds pages, without a written answer."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def keeps(self) -> frozenset[Filter]:
+        """The filters that this finder keeps by itself; the others are not to be relied on."""
+        ...
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        """Pages that match, best first, each with a usable address; at most `query.extra_sources` or the finder's own number.
+
+        Raises:
+            ProviderError, NotConfigured: no result could be had. Nothing found is an empty list.
+        """
+        ...
+
+
+class Extractor(Protocol):
+    """Reads one page."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def extract(self, request: FetchRequest, /) -> Page | None:
+        """The whole page as text; `start` and `max_chars` are not its business. None: not my kind of page.
+
+        Raises:
+            ProviderError: unreachable, refused, or nothing readable in it (BadReply).
+            NotAllowed: policy forbids the address.
+        """
+        ...
+
+
+class Mapper(Protocol):
+    """Lists the pages of a site."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def map(self, request: MapRequest, /) -> SiteMap:
+        """Pages in a stable order, each once, at most `offset + limit`.
+
+        Raises:
+            ProviderError, NotAllowed: no page could be listed. A site without links is an empty map.
+        """
+        ...
+
+
+class Cache(Protocol):
+    """Keeps values for a while. May forget at any time, may never break a call."""
+
+    async def get(self, key: str, kind: type[T], /) -> T | None:
+        """What was put, or None: absent, expired, another kind, damaged or of another version."""
+        ...
+
+    async def put(self, key: str, value: object, /, *, ttl_s: float) -> None:
+        """Keep a dataclass value of this library; failing to keep it is not an error."""
+        ...
+
+    async def add(self, key: str, value: object, /, *, ttl_s: float) -> bool:
+        """Keep only if the key is absent; True for exactly one of several callers."""
+        ...
+
+    async def drop(self, key: str, /) -> None:
+        """Forget the key, if it is there."""
+        ...
+
+
+class Credentials(Protocol):
+    """Hands out the key to use now and is told which keys failed."""
+
+    async def current(self, provider: str, /) -> Secret:
+        """The key to use for the next request.
+
+        Raises:
+            NotConfigured: no key is set for this provider.
+            AuthRejected, OutOfCredit, RateLimited: every key is refused, used up or cooling down.
+        """
+        ...
+
+    async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
+        """Take note that `secret` failed with `error`; True when another key can be tried at once."""
+        ...
+
+
+class Library(Protocol):
+    """The user's own pages and files, searchable without any network."""
+
+    async def add(self, pages: Sequence[Page], /) -> int:
+        """Index pages, replacing those of the same address; how many were new or changed."""
+        ...
+
+    async def remove(self, prefix: str, /) -> int:
+        """Forget the pages whose address is `prefix` or lies below it; how many went."""
+        ...
+
+    async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
+        """What is in it, ordered by address."""
+        ...
+
+    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+        """The best passages by BM25, at most one per page, best first; empty when no word of `text` occurs."""
+        ...
+
+
+class Probe(Protocol):
+    """Anything that the doctor may ask whether it works."""
+
+    async def probe(self, *, live: bool = False) -> Health:
+        """Ask without cost; with `live`, ask the way a real call would, which may cost. Never raises."""
+        ...
+
+
+class Configuration(Protocol):
+    """The settings as they stand."""
+
+    def listing(self) -> tuple[Setting, ...]:
+        """Every setting with its origin, secrets as fingerprints, in the order of the reference page."""
+        ...
+
+    def problems(self) -> tuple[str, ...]:
+        """Faults found while reading: unknown keys with the nearest known name, bad values, unreadable files."""
+        ...
+
+    def primary_model(self) -> str:
+        """The model that engines use now."""
+        ...
+
+    def switch_model(self, name: str, /) -> str:
+        """Make `name` the primary model of this process and of the file, atomically; the file's path.
+
+        Raises:
+            WebSearchError: the file cannot be written; then nothing has changed.
+        """
+        ...

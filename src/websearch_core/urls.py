@@ -1,0 +1,146 @@
+"""Web addresses: judge their form, compare them, join them.
+
+Pure string work. Whether an address may be *fetched* is `egress`' question.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+
+from websearch_core.errors import InvalidInput
+
+__all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web_url", "web_url"]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f\\<>\"`{}|^]")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
+_BARE_URL = re.compile(r"https?://[^\s<>\"`\u3000-\u303f\uff00-\uffef\u2018-\u201f]+", re.IGNORECASE)
+MAX_URL_CHARS = 2_048
+
+
+def web_url(text: str) -> str:
+    """Return `text` trimmed if it is an absolute http(s) address with a host.
+
+    Raises:
+        InvalidInput: another scheme, no host, a bad port, blanks or control characters, over 2,048 characters.
+    """
+    url = text.strip()
+    if not is_web_url(url):
+        raise InvalidInput(
+            "url must be an absolute http:// or https:// address",
+            hint="Give the whole address, with http:// or https://.",
+        )
+    return url
+
+
+def is_web_url(text: str) -> bool:
+    """Whether `text` is an absolute http(s) address with a host and a legal port."""
+    if not text or len(text) > MAX_URL_CHARS or _FORBIDDEN.search(text):
+        return False
+    parts = _split(text)
+    return parts is not None and parts.scheme.lower() in _DEFAULT_PORTS and bool(parts.hostname)
+
+
+def host(url: str) -> str:
+    """The lower-case host in its ASCII form, without port and user; empty when there is none."""
+    parts = _split(url)
+    return _ascii_host(parts.hostname or "") if parts else ""
+
+
+def host_matches(url_or_host: str, domain: str) -> bool:
+    """Whether the host is `domain` or one of its subdomains; `notexample.com` is not `example.com`.
+
+    `domain` may carry a leading `*.` or `.`, a scheme or a path; only its host counts.
+    """
+    wanted = _bare_domain(domain)
+    have = host(url_or_host) if "//" in url_or_host else _ascii_host(url_or_host.lower())
+    return bool(wanted) and (have == wanted or have.endswith("." + wanted))
+
+
+def canonical(url: str) -> str:
+    """The form under which two addresses of one page compare equal; not for fetching.
+
+    Scheme and host in lower case, no leading `www.`, default port or fragment; escapes normalised; repeated and trailing
+    slashes folded; query sorted, tracking parameters dropped. http and https stay different; path case is kept.
+    Anything unparseable comes back unchanged.
+    """
+    parts = _split(url.strip())
+    if parts is None or not parts.hostname or parts.scheme.lower() not in _DEFAULT_PORTS:
+        return url
+    scheme = parts.scheme.lower()
+    path = re.sub(r"/{2,}", "/", _normal_escapes(parts.path)).rstrip("/") or "/"
+    return urlunsplit((scheme, _netloc(parts, scheme), path, _sorted_query(parts.query), ""))
+
+
+def absolute(base: str, reference: str) -> str | None:
+    """Join a link found on page `base`; None unless the result is a web address. The fragment is dropped."""
+    try:
+        joined = urlsplit(urljoin(base, reference.strip()))
+    except ValueError:
+        return None
+    url = urlunsplit(joined._replace(fragment=""))
+    url = quote(url, safe="%/:=&?~#+!$,;'@()*[]")
+    return url if is_web_url(url) else None
+
+
+def find_urls(text: str) -> tuple[str, ...]:
+    """Bare web addresses in prose, in order; closing punctuation is left out, balanced parentheses are kept."""
+    return tuple(url for url in (_trim_tail(match.group()) for match in _BARE_URL.finditer(text)) if is_web_url(url))
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _ascii_host(name: str) -> str:
+    name = name.lower().rstrip(".")
+    try:
+        return name.encode("idna").decode("ascii") if not name.isascii() else name
+    except UnicodeError:
+        return name
+
+
+def _bare_domain(domain: str) -> str:
+    text = domain.strip().lower()
+    text = host(text) if "//" in text else text.split("/")[0].split(":")[0]
+    return _ascii_host(text.removeprefix("*.").removeprefix("."))
+
+
+def _netloc(parts: SplitResult, scheme: str) -> str:
+    name = _ascii_host(parts.hostname or "")
+    name = f"[{name}]" if ":" in name else name
+    name = name.removeprefix("www.") if name.count(".") > 1 else name
+    user = parts.netloc.rpartition("@")[0]
+    port = f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS[scheme]) else ""
+    return f"{user}@{name}{port}" if user else f"{name}{port}"
+
+
+def _normal_escapes(path: str) -> str:
+    def one(match: re.Match[str]) -> str:
+        char = chr(int(match.group(1), 16))
+        return char if char in _UNRESERVED else f"%{match.group(1).upper()}"
+
+    return quote(_PERCENT.sub(one, path), safe="%/:=&~+!$,;'@()*[]")
+
+
+def _sorted_query(query: str) -> str:
+    pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if not _TRACKING.match(pair[0])]
+    return urlencode(sorted(pairs))
+
+
+def _trim_tail(url: str) -> str:
+    while True:
+        shorter = url.rstrip(".,;:!?'*_~")
+        if shorter.endswith((")", "]")) and shorter.count(shorter[-1]) > shorter.count({")": "(", "]": "["}[shorter[-1]]):
+            shorter = shorter[:-1]
+        if shorter == url:
+            return url
+        url = shorter

@@ -1,0 +1,601 @@
+"""The plain values that travel through the house: questions, answers, sources, pages, maps and the outcome of a call.
+
+All are frozen, slotted and keyword-only. What a person may choose carries its limits as `Annotated`; the same class is
+the MCP input schema, the command line's arguments and the use case's parameter. `as_plain` is the only way to JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
+
+from annotated_types import Interval, Len
+
+from websearch_core import urls
+from websearch_core.errors import InvalidInput, WebSearchError
+
+__all__ = [
+    "Answer",
+    "ConfigResult",
+    "Depth",
+    "ErrorDetail",
+    "Evidence",
+    "FetchRequest",
+    "FetchResult",
+    "Freshness",
+    "Health",
+    "Json",
+    "LibraryEntry",
+    "Link",
+    "MapRequest",
+    "MapResult",
+    "Note",
+    "Outcome",
+    "Page",
+    "Passage",
+    "Report",
+    "SearchQuery",
+    "SearchResult",
+    "Secret",
+    "Setting",
+    "SiteMap",
+    "Source",
+    "SourceList",
+    "SourcesRequest",
+    "SourcesResult",
+    "Status",
+    "SwitchRequest",
+    "SwitchResult",
+    "Usage",
+    "as_plain",
+]
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Freshness: TypeAlias = Literal["any", "day", "week", "month", "year"]
+Depth: TypeAlias = Literal["auto", "fast", "standard", "deep"]
+Evidence: TypeAlias = Literal["cited", "listed"]
+"""`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark."""
+Status: TypeAlias = Literal["success", "partial_success", "error"]
+SCHEMA: dict[str, object] = {"use_attribute_docstrings": True, "extra": "forbid"}
+"""What pydantic needs to read a value as a closed schema with its docstrings; a plain dict, so the core stays pure."""
+
+
+# --- what a caller asks -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A question for the web."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    query: Annotated[str, Len(1, 4_000)]
+    """What to find out, in any language."""
+    platform: Annotated[str, Len(0, 200)] = ""
+    """Site or community to focus on, e.g. GitHub."""
+    extra_sources: Annotated[int, Interval(ge=0, le=20)] | None = None
+    """Further sources beside the answer."""
+    fresh_within: Freshness = "any"
+    """Only material this recent."""
+    include_domains: Annotated[tuple[str, ...], Len(0, 50)] = ()
+    """Only these hosts and their subdomains."""
+    exclude_domains: Annotated[tuple[str, ...], Len(0, 50)] = ()
+    """Never these hosts."""
+    depth: Depth = "auto"
+    """How thorough."""
+    include_content: bool = False
+    """Read the first sources and put their text in."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+    model: Annotated[str, Len(0, 200)] = ""
+    """Model for this call; published only where the operator allows it."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        _require_text("query", self.query)
+        _require_domains("include_domains", self.include_domains)
+        _require_domains("exclude_domains", self.exclude_domains)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesRequest:
+    """More of an earlier answer: its sources, or its text read on."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    session_id: Annotated[str, Len(1, 64)]
+    """From web_search."""
+    offset: Annotated[int, Interval(ge=0, le=100_000)] = 0
+    """First source to return."""
+    limit: Annotated[int, Interval(ge=1, le=200)] = 50
+    """Most sources to return."""
+    start: Annotated[int, Interval(ge=0, le=50_000_000)] | None = None
+    """Also return the answer's text from this character."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        _require_text("session_id", self.session_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """One page to read."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    url: Annotated[str, Len(1, 2_048)]
+    """Absolute http(s) address."""
+    start: Annotated[int, Interval(ge=0, le=50_000_000)] = 0
+    """Character to start from, for reading on."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+    provider: Annotated[str, Len(0, 64)] = ""
+    """Only this reader."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        object.__setattr__(self, "url", urls.web_url(self.url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRequest:
+    """A site whose pages to list."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    url: Annotated[str, Len(1, 2_048)]
+    """Absolute http(s) address."""
+    instructions: Annotated[str, Len(0, 400)] = ""
+    """What pages are wanted; best matches first."""
+    max_depth: Annotated[int, Interval(ge=1, le=5)] = 1
+    """Links to follow from the start."""
+    max_breadth: Annotated[int, Interval(ge=1, le=500)] = 20
+    """Links to follow per page."""
+    limit: Annotated[int, Interval(ge=1, le=500)] = 50
+    """Most pages."""
+    offset: Annotated[int, Interval(ge=0, le=100_000)] = 0
+    """Where to read on in the same map."""
+    timeout: Annotated[int, Interval(ge=10, le=150)] = 150
+    """Seconds for the crawl."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+    provider: Annotated[str, Len(0, 64)] = ""
+    """Only this mapper."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        object.__setattr__(self, "url", urls.web_url(self.url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchRequest:
+    """Another primary model."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    model: Annotated[str, Len(1, 200)]
+    """Name as the engine knows it."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        _require_text("model", self.model)
+
+
+# --- what the ports give ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Why something is missing, cut or second-best."""
+
+    code: str
+    text: str
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One web page behind an answer."""
+
+    url: str
+    title: str = ""
+    description: str = ""
+    """A passage or summary as the provider gives it."""
+    published: str = ""
+    """Publication day as YYYY-MM-DD, UTC; empty when unknown."""
+    provider: str = ""
+    """Who found it: `grok_responses`, `openai_compatible`, `NAME_enrichment`, `NAME_fallback` or the finder's own name."""
+    evidence: Evidence = "listed"
+    content: str = ""
+    """The page's text, only when asked for."""
+    next_start: int | None = None
+    """Where web_fetch reads on in `content`, when it was cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceList:
+    """What a finder found, best first; empty with a note is a result, not an error."""
+
+    items: tuple[Source, ...] = ()
+    provider: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a call consumed; None where the engine does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    searches: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an engine wrote, with the sources that it named."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+    engine: str
+    """`grok_responses` or `openai_compatible`, or a plugin's own name."""
+    model: str = ""
+    """The model that answered, as the engine reports it."""
+    searched: bool | None = None
+    """Whether a search is seen to have run; None where the protocol cannot show it."""
+    usage: Usage | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page read whole."""
+
+    url: str
+    final_url: str = ""
+    title: str = ""
+    text: str
+    """Markdown, or the plain text of a text format; never blank."""
+    kind: str = "html"
+    """html, pdf, text, json, xml, feed or markdown."""
+    provider: str
+    """Who read it."""
+    published: str = ""
+    language: str = ""
+    fetched_at: str = ""
+    """UTC, ISO 8601 to the second."""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One page of a site."""
+
+    url: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteMap:
+    """Pages of a site, in a stable order."""
+
+    root: str
+    links: tuple[Link, ...] = ()
+    provider: str
+    truncated: bool = False
+    """More pages exist than were listed."""
+    ignored: int = 0
+    """Entries that the provider sent and that are not web addresses."""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryEntry:
+    """One page or file of the local library."""
+
+    url: str
+    """Its address; files have `file://` addresses."""
+    title: str = ""
+    chars: int = 0
+    added_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stretch of a library page that matches a query, verbatim."""
+
+    url: str
+    title: str = ""
+    heading: str = ""
+    text: str
+    score: float = 0.0
+    """Larger is better; comparable only within one query."""
+    published: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """One part of the system, as a probe found it."""
+
+    part: str
+    state: Literal["ok", "failing", "off"]
+    detail: str = ""
+    latency_ms: float | None = None
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting as it stands, safe to show: a secret's value is its fingerprint."""
+
+    name: str
+    value: Json
+    origin: str
+    """`argument`, `environment NAME`, `file PATH` or `default`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential. Hidden from repr, str and error messages; refuses pickling."""
+
+    value: str = dataclasses.field(repr=False)
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled")
+
+    @property
+    def fingerprint(self) -> str:
+        """At most a quarter of the key, for keys of 16 characters and more; otherwise `***`."""
+        shown = len(self.value) // 8
+        return f"{self.value[: min(shown, 4)]}…{self.value[-min(shown, 4) :]}" if shown >= 2 else "***"
+
+
+# --- what a call comes to -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
+    """What went wrong, for a program; `code` is stable."""
+
+    code: str
+    message: str
+    service: str
+    retryable: bool
+    http_status: int | None = None
+    upstream_code: str | None = None
+    diagnostics: Mapping[str, object] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The envelope that every call's result carries."""
+
+    status: Status = "success"
+    error: str | None = None
+    """`error_detail.code` when `status` is `error`, else None."""
+    error_detail: ErrorDetail | None = None
+    """Also set on a partial success, for the part that failed."""
+    partial: bool = False
+    next_action: str | None = None
+    """One sentence that a model can act on; None on success."""
+    notes: tuple[Note, ...] = ()
+
+    def raise_for_status(self) -> None:
+        """Raise when the call failed; a partial success passes.
+
+        Raises:
+            WebSearchError: with the message, service and next action of this outcome.
+        """
+        if self.status == "error" and self.error_detail is not None:
+            raise WebSearchError(
+                self.error_detail.message,
+                provider=self.error_detail.service,
+                hint=self.next_action,
+                diagnostics={"code": self.error_detail.code},
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult(Outcome):
+    """The outcome of a search."""
+
+    session_id: str
+    """Handle for get_sources: 12 hex digits, also on errors."""
+    content: str = ""
+    """The answer; or, when `search_provider` is no engine, verbatim extracts or a notice, saying so first."""
+    next_start: int | None = None
+    """Where get_sources reads on when `content` was cut."""
+    sources: tuple[Source, ...] = ()
+    """The first sources; the rest by get_sources from `next_offset`."""
+    sources_count: int = 0
+    next_offset: int | None = None
+    search_provider: str = ""
+    model: str = ""
+    fallback_used: bool = False
+    fallback_reason: str | None = None
+    unverified_answer: str = ""
+    """What the engine wrote without any sign of a search; not to be relied on."""
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesResult(Outcome):
+    """A page of the sources of an earlier search."""
+
+    session_id: str
+    sources: tuple[Source, ...] = ()
+    sources_count: int = 0
+    """Sources on this page."""
+    total_sources: int = 0
+    offset: int = 0
+    next_offset: int | None = None
+    content: str = ""
+    next_start: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchResult(Outcome):
+    """A page, or the piece of it that was asked for."""
+
+    url: str
+    final_url: str = ""
+    title: str = ""
+    content: str = ""
+    provider: str | None = None
+    kind: str = ""
+    published: str = ""
+    fetched_at: str = ""
+    start: int = 0
+    next_start: int | None = None
+    """Where to read on; None at the end."""
+    total_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapResult(Outcome):
+    """Pages of a site."""
+
+    base_url: str
+    results: tuple[str, ...] = ()
+    total: int = 0
+    """Pages found, over all pieces."""
+    offset: int = 0
+    next_offset: int | None = None
+    truncated: bool = False
+    """The site has more pages than were looked for."""
+    ignored_results: int = 0
+    provider: str | None = None
+    response_time: float = 0.0
+    """Seconds that the mapping took; 0 when it came from the cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigResult(Outcome):
+    """The settings as they stand, and how the engine's connection test went."""
+
+    configuration: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+    """Setting → value; secrets are fingerprints."""
+    connection_test: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+    """`status` (ok, failing, off), `message`, `response_time_ms`, `available_models`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchResult(Outcome):
+    """The change of the primary model."""
+
+    previous_model: str = ""
+    current_model: str = ""
+    config_file: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report(Outcome):
+    """What the doctor found."""
+
+    parts: tuple[Health, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Configuration faults in plain words: unknown keys, bad values."""
+    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+# --- JSON and limits ----------------------------------------------------------------------------------------------
+
+
+def as_plain(value: object) -> Json:
+    """The JSON form of a value: every field of an outcome and of its error, only the filled ones of what lies inside."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        keep_all = isinstance(value, (Outcome, ErrorDetail))
+        pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {name: as_plain(item) for name, item in pairs if keep_all or item not in ("", None, ())}
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def within_limits(value: object) -> None:
+    """Check the annotated types and limits of a value's fields, as a schema would.
+
+    Raises:
+        InvalidInput: names the field, its range and the nearest valid value.
+    """
+    for name, hint in _hints(value.__class__).items():
+        item = getattr(value, name)
+        if item is None and type(None) in get_args(hint):
+            continue
+        _check(name, item, hint)
+
+
+@functools.cache
+def _hints(cls: Hashable) -> dict[str, object]:
+    assert isinstance(cls, type)
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def _check(name: str, item: object, hint: object) -> None:
+    if get_origin(hint) is Annotated:
+        inner, *limits = get_args(hint)
+        _check(name, item, inner)
+        for limit in limits:
+            _check_limit(name, item, limit)
+        return
+    options = get_args(hint)
+    if get_origin(hint) is Literal:
+        if item not in options or not isinstance(item, str):
+            raise InvalidInput(f"{name} must be one of: {', '.join(map(str, options))}")
+        return
+    if type(None) in options:
+        _check(name, item, next(option for option in options if option is not type(None)))
+        return
+    if get_origin(hint) is tuple:
+        if not isinstance(item, tuple) or not all(isinstance(part, str) for part in item):
+            raise InvalidInput(f"{name} must be a list of texts")
+        return
+    _check_type(name, item, hint)
+
+
+def _check_type(name: str, item: object, kind: object) -> None:
+    words: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
+    if not isinstance(kind, type) or kind not in words:
+        return
+    if not isinstance(item, kind) or (kind is int and isinstance(item, bool)):
+        raise InvalidInput(f"{name} must be {words[kind]}")
+
+
+def _check_limit(name: str, item: object, limit: object) -> None:
+    if isinstance(limit, Interval) and isinstance(item, int):
+        low, high = typing.cast("int", limit.ge), typing.cast("int", limit.le)
+        if not low <= item <= high:
+            nearest = min(max(item, low), high)
+            raise InvalidInput(f"{name} must be from {low} to {high}; nearest valid value: {nearest}")
+    if isinstance(limit, Len) and isinstance(item, (str, tuple)):
+        high = limit.max_length or 0
+        if not limit.min_length <= len(item) <= high:
+            unit = "characters" if isinstance(item, str) else "items"
+            raise InvalidInput(f"{name} must have {limit.min_length} to {high} {unit}; it has {len(item)}")
+
+
+def _require_text(name: str, text: str) -> None:
+    if not text.strip():
+        raise InvalidInput(f"{name} must not be blank")
+
+
+def _require_domains(name: str, domains: tuple[str, ...]) -> None:
+    for domain in domains:
+        bare = domain.strip().removeprefix("*.")
+        if "." not in bare or not urls.is_web_url(f"https://{bare}") or "/" in bare or "@" in bare:
+            raise InvalidInput(f"{name}: {domain[:80]!r} is not a host name; write it like example.org")
