@@ -15,7 +15,9 @@ __all__ = [
     "AuthRejected",
     "BadReply",
     "Declined",
+    "EmptyResult",
     "InvalidInput",
+    "ModelRejected",
     "NotAllowed",
     "NotConfigured",
     "OutOfCredit",
@@ -25,7 +27,9 @@ __all__ = [
     "RequestRejected",
     "UnknownSession",
     "Unreachable",
+    "Unverified",
     "WebSearchError",
+    "WrongAddress",
 ]
 
 
@@ -71,6 +75,12 @@ class NotConfigured(WebSearchError):
 
     code = "not_configured"
     exit_code = 3
+
+
+class WrongAddress(NotConfigured):
+    """The operator: the configured address leads to something that is not the expected API."""
+
+    code = "wrong_address"
 
 
 class NotAllowed(WebSearchError):
@@ -130,10 +140,28 @@ class BadReply(ProviderError):
     code = "bad_reply"
 
 
+class EmptyResult(BadReply):
+    """The provider worked and had nothing: no text in the page, no pages on the site, no hits."""
+
+    code = "empty_result"
+
+
+class Unverified(BadReply):
+    """An answer came without any sign that it rests on a search."""
+
+    code = "unverified"
+
+
 class RequestRejected(ProviderError):
     """The provider says that this request is wrong (400, 404, 422); repeating it unchanged cannot help."""
 
     code = "request_rejected"
+
+
+class ModelRejected(RequestRejected):
+    """The model is unknown there or not permitted; another model may work."""
+
+    code = "model_rejected"
 
 
 class Declined(ProviderError):

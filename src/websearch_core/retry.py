@@ -23,7 +23,7 @@ class RetryPolicy:
 
 def repeatable(error: WebSearchError, policy: RetryPolicy) -> bool:
     """Whether the same request may be sent again: by the error's class and the wait it asks for, never by its text."""
-    return error.repeatable and (error.retry_after_s or 0.0) <= policy.max_retry_after_s
+    return error.repeatable and _wish(error.retry_after_s) <= policy.max_retry_after_s
 
 
 def delay_s(policy: RetryPolicy, *, failed: int, chance: float, retry_after_s: float | None = None) -> float:
@@ -34,5 +34,8 @@ def delay_s(policy: RetryPolicy, *, failed: int, chance: float, retry_after_s: f
     """
     base = min(policy.max_wait_s, policy.multiplier_s * 2.0 ** min(failed - 1, 60))
     jittered = base * (0.5 + 0.5 * min(max(chance, 0.0), 1.0))
-    wish = retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0 else 0.0
-    return max(jittered, wish)
+    return max(jittered, _wish(retry_after_s))
+
+
+def _wish(retry_after_s: float | None) -> float:
+    return retry_after_s if retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0 else 0.0

@@ -6,7 +6,7 @@ Pure string work. Whether an address may be *fetched* is `egress`' question.
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from websearch_core.errors import InvalidInput
 
@@ -14,10 +14,14 @@ __all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
-_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f\\<>\"`{}|^]")
+_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\\<>\"`{}|^]")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
-_BARE_URL = re.compile(r"https?://[^\s<>\"`\u3000-\u303f\uff00-\uffef\u2018-\u201f]+", re.IGNORECASE)
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
+_PATH_CHARS = "%/:=&~+!$,;'@()*[]"
+_DOTS = ".。．｡"  # all of them separate the labels of an international host
+_BARE_URL = re.compile(
+    r"https?://(?:(?!\]\()[^\s\x00-\x1f\x7f<>\"`{}|\\^\u3000-\u303f\uff00-\uffef\u2018-\u201f])+", re.IGNORECASE
+)
 MAX_URL_CHARS = 2_048
 
 
@@ -41,7 +45,7 @@ def is_web_url(text: str) -> bool:
     if not text or len(text) > MAX_URL_CHARS or _FORBIDDEN.search(text):
         return False
     parts = _split(text)
-    return parts is not None and parts.scheme.lower() in _DEFAULT_PORTS and bool(parts.hostname)
+    return parts is not None and parts.scheme.lower() in _DEFAULT_PORTS and bool(_ascii_host(parts.hostname or ""))
 
 
 def host(url: str) -> str:
@@ -71,7 +75,7 @@ def canonical(url: str) -> str:
     if parts is None or not parts.hostname or parts.scheme.lower() not in _DEFAULT_PORTS:
         return url
     scheme = parts.scheme.lower()
-    path = re.sub(r"/{2,}", "/", _normal_escapes(parts.path)).rstrip("/") or "/"
+    path = re.sub(r"/{2,}", "/", _normal_escapes(parts.path, _PATH_CHARS)).rstrip("/") or "/"
     return urlunsplit((scheme, _netloc(parts, scheme), path, _sorted_query(parts.query), ""))
 
 
@@ -81,8 +85,8 @@ def absolute(base: str, reference: str) -> str | None:
         joined = urlsplit(urljoin(base, reference.strip()))
     except ValueError:
         return None
-    url = urlunsplit(joined._replace(fragment=""))
-    url = quote(url, safe="%/:=&?~#+!$,;'@()*[]")
+    url = urlunsplit(joined._replace(netloc=_ascii_netloc(joined.netloc), fragment=""))
+    url = quote(url, safe=_PATH_CHARS + "?#", errors="surrogatepass")
     return url if is_web_url(url) else None
 
 
@@ -101,11 +105,19 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _ascii_host(name: str) -> str:
-    name = name.lower().rstrip(".")
+    name = name.lower().rstrip(_DOTS)
     try:
         return name.encode("idna").decode("ascii") if not name.isascii() else name
     except UnicodeError:
         return name
+
+
+def _ascii_netloc(netloc: str) -> str:
+    if netloc.isascii():
+        return netloc
+    user, at, address = netloc.rpartition("@")
+    name, colon, port = address.partition(":")
+    return f"{user}{at}{_ascii_host(name)}{colon}{port}"
 
 
 def _bare_domain(domain: str) -> str:
@@ -116,24 +128,29 @@ def _bare_domain(domain: str) -> str:
 
 def _netloc(parts: SplitResult, scheme: str) -> str:
     name = _ascii_host(parts.hostname or "")
-    name = f"[{name}]" if ":" in name else name
-    name = name.removeprefix("www.") if name.count(".") > 1 else name
+    name = f"[{name}]" if "[" in parts.netloc else name
+    while name.startswith("www.") and name.count(".") > 1:
+        name = name.removeprefix("www.")
     user = parts.netloc.rpartition("@")[0]
     port = f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS[scheme]) else ""
     return f"{user}@{name}{port}" if user else f"{name}{port}"
 
 
-def _normal_escapes(path: str) -> str:
-    def one(match: re.Match[str]) -> str:
-        char = chr(int(match.group(1), 16))
-        return char if char in _UNRESERVED else f"%{match.group(1).upper()}"
+def _normal_escapes(text: str, safe: str) -> str:
+    """Escapes in upper case and only where needed; a percent sign that begins none is itself escaped, as servers read it."""
 
-    return quote(_PERCENT.sub(one, path), safe="%/:=&~+!$,;'@()*[]")
+    def one(match: re.Match[str]) -> str:
+        char = chr(int(match.group(1) or "25", 16))
+        return char if char in _UNRESERVED else f"%{ord(char):02X}"
+
+    return quote(_PERCENT.sub(one, text), safe=safe, errors="surrogatepass")
 
 
 def _sorted_query(query: str) -> str:
-    pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if not _TRACKING.match(pair[0])]
-    return urlencode(sorted(pairs))
+    """The pairs in order; bytes stay as they are, for not every query is UTF-8."""
+    pairs = (pair.replace("+", "%20").partition("=") for pair in query.split("&") if pair)
+    normal = [(_normal_escapes(name, "%"), _normal_escapes(value, "%")) for name, _, value in pairs]
+    return "&".join(sorted(f"{name}={value}" for name, value in normal if not _TRACKING.match(name)))
 
 
 def _trim_tail(url: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import re
 import typing
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from websearch_core.errors import InvalidInput, WebSearchError
 
 __all__ = [
     "Answer",
+    "ConfigRequest",
     "ConfigResult",
     "Depth",
     "ErrorDetail",
@@ -59,6 +62,8 @@ Freshness: TypeAlias = Literal["any", "day", "week", "month", "year"]
 Depth: TypeAlias = Literal["auto", "fast", "standard", "deep"]
 Evidence: TypeAlias = Literal["cited", "listed"]
 """`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark."""
+_NO_HOST = frozenset("/@?#:")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 Status: TypeAlias = Literal["success", "partial_success", "error"]
 SCHEMA: dict[str, object] = {"use_attribute_docstrings": True, "extra": "forbid"}
 """What pydantic needs to read a value as a closed schema with its docstrings; a plain dict, so the core stays pure."""
@@ -171,6 +176,13 @@ class MapRequest:
     def __post_init__(self) -> None:
         within_limits(self)
         object.__setattr__(self, "url", urls.web_url(self.url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRequest:
+    """The settings as they stand."""
+
+    __pydantic_config__: ClassVar = SCHEMA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -512,7 +524,12 @@ class Report(Outcome):
 
 
 def as_plain(value: object) -> Json:
-    """The JSON form of a value: every field of an outcome and of its error, only the filled ones of what lies inside."""
+    """The JSON form of a value: every field of an outcome and of its error, only the filled ones of what lies inside.
+
+    A secret becomes its fingerprint; a number that JSON does not know (NaN, infinity) becomes None.
+    """
+    if isinstance(value, Secret):
+        return value.fingerprint
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keep_all = isinstance(value, (Outcome, ErrorDetail))
         pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
@@ -521,6 +538,8 @@ def as_plain(value: object) -> Json:
         return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
@@ -532,7 +551,7 @@ def within_limits(value: object) -> None:
     Raises:
         InvalidInput: names the field, its range and the nearest valid value.
     """
-    for name, hint in _hints(value.__class__).items():
+    for name, hint in _hints(typing.cast("Hashable", type(value))).items():
         item = getattr(value, name)
         if item is None and type(None) in get_args(hint):
             continue
@@ -564,6 +583,7 @@ def _check(name: str, item: object, hint: object) -> None:
     if get_origin(hint) is tuple:
         if not isinstance(item, tuple) or not all(isinstance(part, str) for part in item):
             raise InvalidInput(f"{name} must be a list of texts")
+        _require_encoding(name, "".join(item))
         return
     _check_type(name, item, hint)
 
@@ -574,6 +594,8 @@ def _check_type(name: str, item: object, kind: object) -> None:
         return
     if not isinstance(item, kind) or (kind is int and isinstance(item, bool)):
         raise InvalidInput(f"{name} must be {words[kind]}")
+    if isinstance(item, str):
+        _require_encoding(name, item)
 
 
 def _check_limit(name: str, item: object, limit: object) -> None:
@@ -589,6 +611,11 @@ def _check_limit(name: str, item: object, limit: object) -> None:
             raise InvalidInput(f"{name} must have {limit.min_length} to {high} {unit}; it has {len(item)}")
 
 
+def _require_encoding(name: str, text: str) -> None:
+    if _SURROGATE.search(text):
+        raise InvalidInput(f"{name} must be Unicode text without lone surrogates")
+
+
 def _require_text(name: str, text: str) -> None:
     if not text.strip():
         raise InvalidInput(f"{name} must not be blank")
@@ -597,5 +624,5 @@ def _require_text(name: str, text: str) -> None:
 def _require_domains(name: str, domains: tuple[str, ...]) -> None:
     for domain in domains:
         bare = domain.strip().removeprefix("*.")
-        if "." not in bare or not urls.is_web_url(f"https://{bare}") or "/" in bare or "@" in bare:
+        if "." not in bare or not urls.is_web_url(f"https://{bare}") or not _NO_HOST.isdisjoint(bare):
             raise InvalidInput(f"{name}: {domain[:80]!r} is not a host name; write it like example.org")

@@ -29,8 +29,11 @@ class Connection(Protocol):
         """Close at once with a TCP reset."""
 
 
-class Severed(BaseException):  # noqa: N818 - an order to the runner; no framework layer may turn it into a 500
-    """The script wants the connection broken off here, without a proper end of the response."""
+class Severed(BaseException):
+    """The script wants the connection broken off here, without a proper end of the response.
+
+    An order to the runner and no `Exception`, so that no framework layer turns it into a 500.
+    """
 
     def __init__(self, ending: Ending, *, started: bool) -> None:
         super().__init__(f"the script ends this exchange by a {ending}")

@@ -9,8 +9,8 @@ Steps that take `then` shape the answer of another step, by default the simulato
 
 from __future__ import annotations
 
-import gzip
 import json
+import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +38,7 @@ Quirk = Literal[
     "truncated",
 ]
 CHUNK_BYTES = 65_536
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
 CHALLENGE = "<!doctype html><html><head><title>Just a moment...</title></head><body><h1>Checking your browser</h1></body></html>"
 
 
@@ -109,9 +110,7 @@ def scenario(scenario_id: str) -> Step:
     return replace(cut_after(bytes=len(body), then=step), name=step.name) if row.wire == "chunked-abort" else step
 
 
-def status(
-    code: int, *, retry_after_s: float | None = None, body: Any = None, headers: Mapping[str, str] | None = None
-) -> Step:
+def status(code: int, *, retry_after_s: float | None = None, body: Any = None, headers: Mapping[str, str] | None = None) -> Step:
     """An answer with this status; without `body` in the shape in which this vendor reports it.
 
     A `str` body is sent as HTML, anything else as JSON. `retry_after_s` becomes the `retry-after` header.
@@ -155,7 +154,10 @@ def huge(bytes: int, *, declared: bool = False) -> Step:  # noqa: A002 - reads a
 
 def gzip_bomb(bytes: int) -> Step:  # noqa: A002 - reads as a sentence in a script
     """A small compressed body that inflates to JSON of this many bytes."""
-    packed = gzip.compress(b'{"padding": "' + b"x" * max(0, bytes - 15) + b'"}', mtime=0)
+    head, tail = b'{"padding": "', b'"}'
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, GZIP_WINDOW)
+    parts = [head, *_filling(max(0, bytes - len(head) - len(tail))), tail]
+    packed = b"".join([*(squeeze.compress(part) for part in parts), squeeze.flush()])
     headers = {"content-encoding": "gzip"}
     return answering(f"gzip_bomb({bytes})", lambda _: Response(packed, 200, headers, "application/json"))
 
@@ -248,7 +250,8 @@ def drip(bytes_per_chunk: int, every_s: float, then: Step | None = None) -> Step
     def through(exchange: Exchange) -> Send:
         async def send(message: Message) -> None:
             if message["type"] != "http.response.body":
-                return await exchange.send(_unsized(message))
+                await exchange.send(_unsized(message))
+                return
             body = message.get("body", b"")
             for start in range(0, len(body), bytes_per_chunk):
                 await anyio.sleep(every_s)
@@ -256,7 +259,6 @@ def drip(bytes_per_chunk: int, every_s: float, then: Step | None = None) -> Step
                 await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
             if not message.get("more_body", False):
                 await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
-            return None
 
         return send
 
@@ -301,13 +303,13 @@ def _limited(exchange: Exchange, limit_bytes: int | None, at_limit: Callable[[Ex
     async def send(message: Message) -> None:
         nonlocal left
         if message["type"] != "http.response.body":
-            return await exchange.send(_unsized(message))
+            await exchange.send(_unsized(message))
+            return
         body = message.get("body", b"")[:left]
         await exchange.send({"type": "http.response.body", "body": body, "more_body": True})
         left = None if left is None else left - len(body)
         if left == 0 or not message.get("more_body", False):
             await at_limit(exchange)
-        return None
 
     return send
 
@@ -326,44 +328,22 @@ def _rewritten(exchange: Exchange, change: Callable[[bytes], bytes]) -> Send:
 
     async def send(message: Message) -> None:
         if message["type"] != "http.response.body":
-            return await exchange.send(_unsized(message))
+            await exchange.send(_unsized(message))
+            return
         collected.extend(message.get("body", b""))
         if not message.get("more_body", False):
             await exchange.send({**message, "body": change(bytes(collected))})
-        return None
 
     return send
 
 
 def _quirky(text: str, quirk: Quirk) -> str:
     events = [event for event in text.split("\n\n") if event.strip()]
-    first_half = events[: max(1, len(events) // 2)]
-    match quirk:
-        case "bom":
-            return "\ufeff" + text
-        case "comments":
-            return ": keep-alive\n\n" + ": still working\n\n".join(f"{event}\n\n" for event in events)
-        case "cr-only":
-            return text.replace("\n", "\r")
-        case "crlf":
-            return text.replace("\n", "\r\n")
-        case "done-event":
-            return text + "event: done\ndata:\n\n"
-        case "error-flat":
-            return _joined([*first_half, 'data: {"code":"resource-exhausted","error":"Too many requests"}'])
-        case "error-object":
-            error = {"message": "Upstream request failed", "type": "upstream_error", "code": "upstream_error"}
-            return _joined([*first_half, f"data: {json.dumps({'error': error})}", "data: [DONE]"])
-        case "no-done":
-            return _joined([event for event in events if event != "data: [DONE]"])
-        case "no-event-names":
-            return _joined([*(_nameless(event) for event in events), "data: [DONE]"])
-        case "no-final-blank-line":
-            return text.rstrip("\n")
-        case "response-done":
-            return text.replace("response.completed", "response.done")
-        case "truncated":
-            return _joined(first_half)
+    return REWRITTEN_TEXT[quirk](text) if quirk in REWRITTEN_TEXT else _joined(REWRITTEN_EVENTS[quirk](events))
+
+
+def _broken_off(events: list[str], *last: str) -> list[str]:
+    return [*events[: max(1, len(events) // 2)], *last]
 
 
 def _joined(events: list[str]) -> str:
@@ -387,3 +367,23 @@ def _with_body(body: Any, code: int) -> Response:
 def _filling(size_bytes: int) -> list[bytes]:
     whole, rest = divmod(size_bytes, CHUNK_BYTES)
     return [b"x" * CHUNK_BYTES] * whole + [b"x" * rest]
+
+
+FLAT_ERROR = 'data: {"code":"resource-exhausted","error":"Too many requests"}'
+ERROR_OBJECT = 'data: {"error":{"message":"Upstream request failed","type":"upstream_error","code":"upstream_error"}}'
+REWRITTEN_TEXT: dict[Quirk, Callable[[str], str]] = {
+    "bom": lambda text: "\ufeff" + text,
+    "cr-only": lambda text: text.replace("\n", "\r"),
+    "crlf": lambda text: text.replace("\n", "\r\n"),
+    "done-event": lambda text: text + "event: done\ndata:\n\n",
+    "no-final-blank-line": lambda text: text.rstrip("\n"),
+    "response-done": lambda text: text.replace("response.completed", "response.done"),
+}
+REWRITTEN_EVENTS: dict[Quirk, Callable[[list[str]], list[str]]] = {
+    "comments": lambda events: [": keep-alive", *(f"{event}\n\n: still working" for event in events)],
+    "error-flat": lambda events: _broken_off(events, FLAT_ERROR),
+    "error-object": lambda events: _broken_off(events, ERROR_OBJECT, "data: [DONE]"),
+    "no-done": lambda events: [event for event in events if event != "data: [DONE]"],
+    "no-event-names": lambda events: [*map(_nameless, events), "data: [DONE]"],
+    "truncated": _broken_off,
+}

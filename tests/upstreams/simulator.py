@@ -26,7 +26,7 @@ from upstreams.script import Script, Step, ok
 Keys = Mapping[str, Script | Step] | Collection[str]
 
 
-class Refusal(Exception):  # noqa: N818 - it is the answer, not a fault of the simulator
+class Refusal(Exception):
     """A request the service does not accept, with the response that says so."""
 
     def __init__(self, response: Response) -> None:
@@ -166,15 +166,13 @@ class Simulator:
             group.start_soon(self._watch, exchange.wire, receive, connection, group.cancel_scope)
             try:
                 await step.perform(exchange)
-            except (Exception, Severed) as error:
+            except (Exception, Severed) as error:  # noqa: BLE001 - raised again outside of the task group
                 failure = error
             exchange.wire.finished = True
             group.cancel_scope.cancel()
         return failure
 
-    async def _watch(
-        self, wire: Wire, receive: Receive, connection: Connection | None, performing: anyio.CancelScope
-    ) -> None:
+    async def _watch(self, wire: Wire, receive: Receive, connection: Connection | None, performing: anyio.CancelScope) -> None:
         while (await receive())["type"] != "http.disconnect":
             continue
         if connection is None or not connection.stopping:

@@ -73,8 +73,9 @@ class Reader(Protocol[T_co]):
 class JsonReply:
     """Reads a reply that is one JSON object."""
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, base_url: str = "") -> None:
         self._provider = provider
+        self._base_url = base_url
         self._parts = bytearray()
 
     def feed(self, chunk: bytes, /) -> bool:
@@ -89,7 +90,7 @@ class JsonReply:
             NotConfigured: an HTML page came instead.
             BadReply: not JSON, or not an object.
         """
-        return failures.json_object(bytes(self._parts), provider=self._provider)
+        return failures.json_object(bytes(self._parts), provider=self._provider, base_url=self._base_url)
 
 
 class Http:

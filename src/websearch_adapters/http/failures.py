@@ -19,6 +19,7 @@ from websearch_core.errors import (
     AuthRejected,
     BadReply,
     Declined,
+    ModelRejected,
     NotConfigured,
     OutOfCredit,
     ProviderError,
@@ -26,6 +27,7 @@ from websearch_core.errors import (
     RequestRejected,
     Unreachable,
     WebSearchError,
+    WrongAddress,
 )
 
 if TYPE_CHECKING:
@@ -61,14 +63,22 @@ MODEL = (
 )  # fmt: skip
 AUTH = (
     "invalid_api_key", "authentication_error", "invalid authentication", "incorrect api key", "api key invalid",
-    "api key is invalid", "invalid token", "token missing", "bad-credentials", "invalid api key", "认证失败", "密钥无效",
+    "api key is invalid", "api key not valid", "valid api key", "invalid token", "token missing", "bad-credentials",
+    "认证失败", "密钥无效", "无效的令牌",
 )  # fmt: skip
-RETRYABLE_CODES = (
-    "rate_limit", "rate_limit_exceeded", "too_many_requests", "upstream_error", "server_error", "service_unavailable",
-    "temporarily_unavailable", "overloaded", "overloaded_error", "internal_error", "internal error", "resource-exhausted",
+PAGE = (
+    "not supported", "no longer supported", "unsupported", "unsafe_domain_blocked", "agent_index_only",
+    "scrape_prompt_injection_detected", "third_party_data_terms_required",
+)  # fmt: skip
+RATE = ("rate_limit", "rate limit", "too_many_requests", "too many requests", "resource-exhausted", "resource has been exhausted")
+RETRYABLE = (
+    "upstream_error", "server_error", "service_unavailable", "temporarily_unavailable", "temporarily unavailable",
+    "currently unavailable", "did not respond", "overloaded", "at capacity", "internal_error", "internal error",
 )  # fmt: skip
 MODEL_NAMED = re.compile(r"\bmodel\b.{0,120}\b(does not exist|not found|not supported)\b")
-WAIT_IN_TEXT = re.compile(r"retry after (\d{1,6})\s*s|resets in:?\s*(?:(\d{1,4})m\s*)?(\d{1,6})s", re.IGNORECASE)
+WAIT_IN_TEXT = re.compile(
+    r"(?:retry after|resets in:?|try again in)\s*(?:(\d{1,4})m\s*)?(\d{1,6}(?:\.\d{1,6})?)\s*(?:s|seconds?)\b", re.IGNORECASE
+)
 REJECTED_STATUSES = frozenset({400, 404, 405, 409, 410, 413, 415, 422})
 
 
@@ -86,7 +96,8 @@ def error_in_body(payload: object, provider: str, base_url: str = "") -> Provide
     """The error that a reply with status 200 carries as an `error` object or text; None when it carries none."""
     if not isinstance(payload, Mapping) or not payload.get("error"):
         return None
-    error = _judged(200, {}, _fields(payload), provider, base_url)
+    found = _fields(payload)
+    error = _judged(200, {}, found, provider, base_url, meant=_status_in(found))
     return error if isinstance(error, ProviderError) else BadReply(error.message, provider=provider, http_status=200)
 
 
@@ -149,16 +160,16 @@ def retry_after_s(headers: Mapping[str, str], text: str = "", *, now: datetime |
     if value:
         return _seconds_until(value, now or datetime.now(UTC))
     match = WAIT_IN_TEXT.search(text)
-    if match is None:
-        return None
-    return float(match.group(1)) if match.group(1) else 60.0 * int(match.group(2) or 0) + int(match.group(3))
+    return 60.0 * int(match.group(1) or 0) + float(match.group(2)) if match else None
 
 
 def shown_base(base_url: str) -> str:
     """A base address fit to show: without user, query and fragment."""
     try:
         parts = urlsplit(base_url)
-        name = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+        if not parts.hostname:
+            return "the configured address"
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         return f"{parts.scheme}://{name}{f':{parts.port}' if parts.port else ''}{parts.path}"
     except ValueError:
         return "the configured address"
@@ -188,18 +199,31 @@ def _fields(payload: object) -> _Found:
     code, kind = (where.get(name) for name in ("code", "type"))
     message = inner if isinstance(inner, str) else where.get("message") or where.get("detail") or ""
     words = [str(word) for word in (code, kind, message) if isinstance(word, (str, int)) and not isinstance(word, bool)]
+    if isinstance(wait := where.get("retry_after_seconds"), int):
+        words.append(f"retry after {wait}s")
     inner_json = _parsed(message.encode("utf-8", "replace")) if isinstance(message, str) and message.startswith("{") else None
     if isinstance(inner_json, Mapping):
         words.append(_fields(inner_json).text)
-    return _Found(str(code or kind or ""), " ".join(words))
+    slugs = (str(word) for word in (code, kind) if isinstance(word, (str, int)) and word not in ("", False, True))
+    return _Found(next(slugs, ""), " ".join(words))
 
 
-def _judged(status: int, headers: Mapping[str, str], found: _Found, provider: str, base_url: str) -> WebSearchError:
-    kind, word, hint = _class_of(status, found)
+def _status_in(found: _Found) -> int:
+    """The status that a code names, as some relays report it inside of a 200; else 200."""
+    return int(found.code) if found.code and re.fullmatch(r"[45]\d\d", found.code) else 200
+
+
+def _judged(
+    status: int, headers: Mapping[str, str], found: _Found, provider: str, base_url: str, *, meant: int | None = None
+) -> WebSearchError:
+    """The error for a reply; `meant` is the status to judge by where it is not the one that came."""
+    kind, word, hint = _class_of(meant or status, found)
     wait = retry_after_s(headers, found.text)
     should = {key.lower(): value.lower() for key, value in headers.items()}.get("x-should-retry")
     if should == "false" and kind in (RateLimited, Unreachable):
         kind = RequestRejected
+    if should == "true" and kind in (RequestRejected, BadReply):
+        kind, word = Unreachable, "upstream_unavailable"
     said = "reports an error in a reply with status 200" if status == 200 else f"answers {status}"
     return kind(
         f"{provider} {said}",
@@ -228,11 +252,11 @@ def _class_of(status: int, found: _Found) -> tuple[type[ProviderError], str, str
             "Credit or plan of {provider} is used up: add credit, another key, or wait for the reset.",
         )
     if _any(MODEL, found.text) or MODEL_NAMED.search(found.text):
-        return RequestRejected, "model_not_found", "Set a model that this account may use."
+        return ModelRejected, "model_not_found", "Set a model that this account may use."
     if status == 401 or _any(AUTH, found.text):
         return AuthRejected, "authentication_error", "Check the key of {provider}."
     if status == 403:
-        return (Declined, "declined", "Use another provider for this page.") if "support" in found.text else (
+        return (Declined, "declined", "Use another provider for this page.") if _any(PAGE, found.text) else (
             AuthRejected, "authentication_error", "Check the key of {provider} and what it may do.")  # fmt: skip
     if status == 404:
         return (
@@ -242,11 +266,9 @@ def _class_of(status: int, found: _Found) -> tuple[type[ProviderError], str, str
         )
     if status in REJECTED_STATUSES:
         return RequestRejected, "request_invalid", "Change the request; repeating it unchanged fails the same way."
-    if status == 429:
+    if status == 429 or (status < 400 and _any(RATE, found.text)):
         return RateLimited, "rate_limited", later
-    if status == 408 or status >= 500:
-        return Unreachable, "upstream_unavailable", later
-    if (found.code or "").lower() in RETRYABLE_CODES or _any(RETRYABLE_CODES, found.text):
+    if status in {408, 425} or status >= 500 or _any(RETRYABLE, found.text):
         return Unreachable, "upstream_unavailable", later
     return BadReply, "upstream_rejected", later
 
@@ -255,8 +277,8 @@ def _any(phrases: tuple[str, ...], text: str) -> bool:
     return any(phrase in text for phrase in phrases)
 
 
-def _not_an_api(provider: str, base_url: str, what: str, *, status: int | None = None) -> NotConfigured:
-    return NotConfigured(
+def _not_an_api(provider: str, base_url: str, what: str, *, status: int | None = None) -> WrongAddress:
+    return WrongAddress(
         f"{provider}: {shown_base(base_url)} {what}",
         provider=provider,
         hint=f"Check the address set for {provider}; it must be the base of its API, often ending in /v1.",
@@ -283,7 +305,7 @@ def _number(text: str) -> float | None:
 def _seconds_until(date: str, now: datetime) -> float | None:
     try:
         when = parsedate_to_datetime(date)
-    except ValueError:
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - now).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - now).total_seconds())

@@ -1,0 +1,101 @@
+"""Files and folders as pages for the library."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from websearch_adapters.library.passages import first_heading
+from websearch_adapters.provider import stamp, utc_now
+from websearch_core.errors import InvalidInput
+from websearch_core.values import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["address_of", "pages_under"]
+
+KINDS: Mapping[str, str] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".rst": "text",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".xml": "xml",
+}
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+"""Beside all hidden ones, .git and .venv among them."""
+MAX_BYTES = 5_000_000
+SNIFFED_BYTES = 8_192
+WIDE_SIGNATURES = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""Of UTF-16 and UTF-32, whose texts hold zero bytes."""
+HEADING_CHARS = 50_000
+"""How far into a file a heading is looked for."""
+MAX_TITLE_CHARS = 300
+
+
+def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
+    """The readable files of a folder and of what lies below it, in the order of their paths; or the one file.
+
+    Text, Markdown, reStructuredText, HTML, JSON and XML by their names' endings. Hidden files and folders, packages of other
+    programs, binary, empty and too large files are left out, and so are symbolic links: what lies inside the folder is found
+    on its own. Blocks while it reads.
+
+    Raises:
+        InvalidInput: there is no such file or folder, or the one file is of no readable kind.
+    """
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow the last link
+    if not place.exists():
+        raise InvalidInput(f"there is no file or folder {path}")
+    place = place.resolve()
+    if place.is_dir():
+        for file in _files(place):
+            if page := _page(file, max_bytes):
+                yield page
+        return
+    page = _page(place, max_bytes) if place.suffix.lower() in KINDS else None
+    if page is None:
+        raise InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a file ending in {' '.join(KINDS)}.")
+    yield page
+
+
+def address_of(path: Path) -> str:
+    """The `file://` address under which a file is kept, or below which the files of a folder are."""
+    return path.expanduser().resolve().as_uri()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for where, folders, names in os.walk(folder, onerror=_skipped):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
+        for name in sorted(names):
+            if not name.startswith(".") and Path(name).suffix.lower() in KINDS:
+                yield Path(where, name)
+
+
+def _page(file: Path, max_bytes: int) -> Page | None:
+    """The file as a page; None, with a word in the log, when it cannot be read as text."""
+    try:
+        body = _body(file, max_bytes)
+    except OSError as error:
+        return _skipped(error)
+    return None if body is None else _read(file, body)
+
+
+def _body(file: Path, max_bytes: int) -> bytes | None:
+    """The bytes of a regular text file; a link, a device or a pipe is never opened."""
+    found = file.lstat()
+    if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        return None
+    if found.st_size > max_bytes:
+        logging.getLogger(__name__).warning("left out, larger than %d bytes: %s", max_bytes, file)
+        return None
+    body = file.read_bytes()
+    return None if b"\0" in body[:SNIFFED_BYTES] and not body.startswith(WIDE_SIGNATURES) else body

@@ -1,0 +1,107 @@
+"""The local library as a source finder: verbatim passages of the user's own pages, without any network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from websearch_adapters.provider import examined, on_hosts, search_words, utc_now
+from websearch_core.fence import clean
+from websearch_core.library import EMPTY, pages_in
+from websearch_core.ports import Filter, Library, Probe, SourceFinder
+from websearch_core.values import Freshness, Health, Passage, SearchQuery, Source, SourceList
+
+__all__ = ["LibraryFinder", "to_sources"]
+
+OWN_NUMBER = 5
+"""Passages for a query that does not say how many."""
+MAX_DESCRIPTION_CHARS = 1_200
+MAX_QUERY_CHARS = 4_000
+AGES_DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+# --- translations -------------------------------------------------------------------------------------------------
+
+
+def to_sources(passages: tuple[Passage, ...]) -> tuple[Source, ...]:
+    """Passages as sources: the text verbatim, cut at 1,200 characters."""
+    return tuple(
+        Source(
+            url=passage.url,
+            title=_title(passage),
+            description=_capped(clean(passage.text).strip()),
+            published=passage.published,
+            provider="library",
+        )
+        for passage in passages
+    )
+
+
+def is_wanted(passage: Passage, query: SearchQuery, today: datetime) -> bool:
+    """Whether the page keeps the query's filters; a page of unknown date keeps no `fresh_within`."""
+    if query.include_domains and not on_hosts(passage.url, query.include_domains):
+        return False
+    if on_hosts(passage.url, query.exclude_domains):
+        return False
+    if query.fresh_within == "any":
+        return True
+    return passage.published >= (today - timedelta(days=AGES_DAYS[query.fresh_within])).date().isoformat()
+
+
+def _title(passage: Passage) -> str:
+    """Page title › heading, neither twice."""
+    headings = [part for part in passage.heading.split(" › ") if part]
+    if headings and headings[0] == passage.title:
+        del headings[0]
+    return clean(" › ".join(part for part in (passage.title, *headings) if part), limit=300).replace("\n", " ")
+
+
+def _capped(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
+
+
+# --- the finder ---------------------------------------------------------------------------------------------------
+
+
+class LibraryFinder(SourceFinder, Probe):
+    """Looks in the library; `fresh_within` leaves out pages of unknown date, so it is not claimed as kept."""
+
+    name = "library"
+    keeps: frozenset[Filter] = frozenset({"include_domains", "exclude_domains"})
+
+    def __init__(self, library: Library, *, now: Callable[[], datetime] = utc_now) -> None:
+        self._library = library
+        self._now = now
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        """The best passage of each of the best pages; an empty library is an empty list with the note `library_empty`.
+
+        Raises:
+            Unreachable, NotConfigured: the library's file is busy or cannot be used.
+        """
+        found = await self._wanted(query, query.extra_sources or OWN_NUMBER)
+        empty = not found and not await self._library.entries(limit=1)
+        return SourceList(items=to_sources(found), provider=self.name, notes=(EMPTY,) if empty else ())
+
+    async def probe(self, *, live: bool = False) -> Health:
+        """How many pages it has; an empty library is off. `live` looks a word up as well."""
+        return await examined(self.name, self._counted(live=live))
+
+    async def _wanted(self, query: SearchQuery, number: int) -> tuple[Passage, ...]:
+        """Looks further down the list until enough passages keep the filters."""
+        words = search_words(query, limit=MAX_QUERY_CHARS)
+        depth = number
+        while True:
+            found = await self._library.search(words, limit=depth)
+            kept = tuple(passage for passage in found if is_wanted(passage, query, self._now()))
+            if len(kept) >= number or len(found) < depth:
+                return kept[:number]
+            depth *= 4
+
+    async def _counted(self, *, live: bool) -> Health:
+        if live:
+            await self._library.search(self.name, limit=1)
+        pages = await pages_in(self._library)
+        if not pages:
+            return Health(part=self.name, state="off", detail=EMPTY.text)
+        return Health(part=self.name, state="ok", detail="1 page" if pages == 1 else f"{pages} pages")

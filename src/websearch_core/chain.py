@@ -1,0 +1,184 @@
+"""Try alternatives in order: the first good one wins, the failures before it stay as notes.
+
+Each chain implements the port that it composes, so a use case cannot tell one from many. An empty chain is the part that
+is switched off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
+
+from websearch_core import fingerprint, outcome, urls
+from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, WebSearchError
+from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, SourceFinder
+from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
+
+__all__ = ["ExtractorChain", "FinderChain", "MapperChain", "NoEngine", "read_through"]
+
+N = TypeVar("N", Extractor, Mapper)
+
+
+class NoEngine(AnswerEngine):
+    """Stands where no engine is configured."""
+
+    name = "none"
+
+    async def answer(self, query: SearchQuery, /) -> Answer:
+        """Refuse.
+
+        Raises:
+            NotConfigured: always.
+        """
+        raise NotConfigured(
+            "no answer engine is configured", provider="grok", hint="Set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY."
+        )
+
+
+class FinderChain(SourceFinder):
+    """Finders in order; the first that brings a usable source wins."""
+
+    name = "chain"
+
+    def __init__(self, finders: Sequence[SourceFinder], *, off: Sequence[Note] = ()) -> None:
+        """`off`: why finders that could stand here do not."""
+        self.finders = tuple(finders)
+        self._off = tuple(off)
+
+    @property
+    def keeps(self) -> frozenset[Filter]:
+        """What every finder of the chain keeps."""
+        return frozenset.intersection(*(finder.keeps for finder in self.finders)) if self.finders else frozenset()
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        """The first finder's list that holds a usable source; else an empty list, with a note for each dead end.
+
+        Raises:
+            AllFailed: every finder failed, none merely found nothing.
+            NotConfigured: the chain is empty.
+        """
+        if not self.finders:
+            raise NotConfigured(
+                "no source finder is configured", provider="finder", hint="Set TAVILY_API_KEY or FIRECRAWL_API_KEY."
+            )
+        notes, failures, empty = list(self._off), [], False
+        for finder in self.finders:
+            if query.fresh_within != "any" and "fresh_within" not in finder.keeps:
+                notes.append(Note(code="filter_unsupported", text="skipped: cannot keep fresh_within", provider=finder.name))
+                continue
+            try:
+                found = await finder.find(query)
+            except WebSearchError as error:
+                failures.append(error)
+                notes.append(outcome.note_of(error, "search"))
+                continue
+            items = tuple(item for item in found.items if urls.is_web_url(item.url) or item.url.startswith("file://"))
+            notes.extend(found.notes)
+            if items:
+                return SourceList(items=items, provider=found.provider or finder.name, notes=tuple(notes))
+            empty = True
+            notes.append(Note(code="no_results", text="found nothing", provider=finder.name))
+        if failures and not empty:
+            raise AllFailed("every source finder failed", tuple(failures))
+        return SourceList(provider=self.name, notes=tuple(notes))
+
+
+class ExtractorChain(Extractor):
+    """Readers in order; who declines is passed over in silence, who fails leaves a note."""
+
+    name = "chain"
+
+    def __init__(self, extractors: Sequence[Extractor]) -> None:
+        self.extractors = tuple(extractors)
+
+    async def extract(self, request: FetchRequest, /) -> Page | None:
+        """The first page that a reader brings; with `request.provider`, that reader alone.
+
+        Raises:
+            AllFailed: each reader failed or declined; a single failure is raised as it is.
+            InvalidInput: `request.provider` names no configured reader.
+        """
+        failures: list[WebSearchError] = []
+        for extractor in _chosen(self.extractors, request.provider):
+            try:
+                page = await extractor.extract(request)
+            except NotAllowed:
+                raise
+            except WebSearchError as error:
+                failures.append(error)
+                continue
+            if page is not None and page.text.strip():
+                notes = tuple(outcome.note_of(error, "fetch") for error in failures)
+                return dataclasses.replace(page, notes=(*notes, *page.notes))
+            if page is not None:
+                failures.append(EmptyResult("the page has no text", provider=extractor.name))
+        _raise_all("no reader could read the page", failures)
+        return None
+
+
+class MapperChain(Mapper):
+    """Mappers in order; the first that lists a page wins."""
+
+    name = "chain"
+
+    def __init__(self, mappers: Sequence[Mapper]) -> None:
+        self.mappers = tuple(mappers)
+
+    async def map(self, request: MapRequest, /) -> SiteMap:
+        """The first map with at least one page; with `request.provider`, that mapper alone.
+
+        Raises:
+            AllFailed: each mapper failed or found no page; a single failure is raised as it is.
+            InvalidInput: `request.provider` names no configured mapper.
+        """
+        failures: list[WebSearchError] = []
+        for mapper in _chosen(self.mappers, request.provider):
+            try:
+                site = await mapper.map(request)
+            except NotAllowed:
+                raise
+            except WebSearchError as error:
+                failures.append(error)
+                continue
+            if site.links:
+                notes = tuple(outcome.note_of(error, "map") for error in failures)
+                return dataclasses.replace(site, notes=(*notes, *site.notes))
+            failures.append(EmptyResult("the site has no pages to list", provider=mapper.name))
+        _raise_all("no mapper could list the site", failures)
+        raise NotConfigured("no mapper is configured", provider="map")
+
+
+async def read_through(cache: Cache, extractor: Extractor, request: FetchRequest, *, ttl_s: float) -> Page:
+    """The page from the cache, or read now and kept whole, so that offsets into it stay true.
+
+    Raises:
+        WebSearchError: nobody could read it; a page that every reader declines is EmptyResult.
+    """
+    key = fingerprint.of_page(request.url, request.provider)
+    if (kept := await cache.get(key, Page)) is not None:
+        return kept
+    page = await extractor.extract(request)
+    if page is None:
+        raise EmptyResult(
+            "no configured reader reads this kind of page", hint="Choose another address, or configure another reader."
+        )
+    await cache.put(key, page, ttl_s=ttl_s)
+    return page
+
+
+def _chosen(alternatives: Sequence[N], name: str) -> tuple[N, ...]:
+    if not name:
+        return tuple(alternatives)
+    chosen = tuple(one for one in alternatives if one.name == name)
+    if not chosen:
+        names = ", ".join(one.name for one in alternatives) or "none"
+        raise InvalidInput(f"provider must be one of the configured ones: {names}")
+    return chosen
+
+
+def _raise_all(message: str, failures: list[WebSearchError]) -> None:
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise AllFailed(message, tuple(failures))

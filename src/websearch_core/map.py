@@ -1,0 +1,99 @@
+"""Use case: list a site's pages."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from websearch_core import budget, egress, fingerprint, outcome
+from websearch_core.errors import OutOfTime, WebSearchError
+from websearch_core.events import SILENT, Observer
+from websearch_core.ports import Cache, Mapper
+from websearch_core.values import ErrorDetail, MapRequest, MapResult, SiteMap
+
+__all__ = ["Map", "MapRules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRules:
+    """What the operator decides."""
+
+    deadline_extra_s: float = 10.0
+    """Added to the request's own `timeout`."""
+    cache_ttl_s: float = 3_600.0
+    allow_hosts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Map:
+    """`await map_site(MapRequest(url="https://example.org"))`."""
+
+    mapper: Mapper
+    cache: Cache
+    rules: MapRules = MapRules()
+    observe: Observer = SILENT
+    clock: Callable[[], float] = time.monotonic
+
+    async def __call__(self, request: MapRequest, /, *, within_s: float | None = None) -> MapResult:
+        """Page addresses from `request.offset`; the whole map is kept, so that reading on shows the same map.
+
+        `within_s` shortens the request's own time-out.
+        """
+        empty = MapResult(base_url=request.url)
+        limit_s = request.timeout + self.rules.deadline_extra_s
+        limit_s = min(limit_s, within_s or limit_s)
+        started = self.clock()
+        with self.observe.span("map") as span:
+            try:
+                egress.verdict(request.url, allow=self.rules.allow_hosts)
+                async with asyncio.timeout(limit_s):
+                    site, fresh = await self._site(request)
+            except TimeoutError:
+                return outcome.failed(empty, OutOfTime(f"no mapper was done within {limit_s:g} s"), "map")
+            except WebSearchError as error:
+                return outcome.failed(empty, error, "map")
+            span.note(provider=site.provider, links=len(site.links))
+        result = MapResult(
+            base_url=site.root or request.url,
+            results=tuple(link.url for link in site.links),
+            offset=request.offset,
+            truncated=site.truncated,
+            ignored_results=site.ignored,
+            provider=site.provider,
+            response_time=round(self.clock() - started, 3) if fresh else 0.0,
+            notes=site.notes,
+        )
+        return budget.fit_map(_judged(result, site), request.max_chars)
+
+    async def _site(self, request: MapRequest) -> tuple[SiteMap, bool]:
+        key = fingerprint.of_map(request)
+        if (kept := await self.cache.get(key, SiteMap)) is not None:
+            return kept, False
+        site = await self.mapper.map(dataclasses.replace(request, offset=0))
+        await self.cache.put(key, site, ttl_s=self.rules.cache_ttl_s)
+        return site, True
+
+
+def _judged(result: MapResult, site: SiteMap) -> MapResult:
+    """A map from which entries had to be left out, or that ran out of time, is a partial success."""
+    if not site.ignored and not any(note.code == "partial" for note in site.notes):
+        return result
+    detail = ErrorDetail(
+        code=f"{site.provider}_map_incomplete",
+        message=f"the map is incomplete: {site.ignored} entries were no addresses"
+        if site.ignored
+        else "the crawl ran out of time",
+        service=site.provider,
+        retryable=False,
+        diagnostics={"ignored_results": site.ignored},
+    )
+    return dataclasses.replace(
+        result,
+        status="partial_success",
+        partial=True,
+        error_detail=detail,
+        next_action="Use what is listed, or map again with a longer timeout.",
+    )

@@ -1,0 +1,52 @@
+"""Keep the promises of a query's filters, and join what several providers found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from datetime import date, timedelta
+
+from websearch_core import urls
+from websearch_core.citations import unite
+from websearch_core.values import Freshness, Note, SearchQuery, Source
+
+__all__ = ["DAYS", "filtered", "labelled", "merged"]
+
+DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+def merged(*groups: Iterable[Source]) -> tuple[Source, ...]:
+    """All sources once, in the order of the groups; the first keeps place and provenance, later ones fill what it lacks."""
+    return unite(source for group in groups for source in group)
+
+
+def labelled(sources: Iterable[Source], label: str) -> tuple[Source, ...]:
+    """The sources with `label` as their provenance."""
+    return tuple(dataclasses.replace(source, provider=label) for source in sources)
+
+
+def filtered(sources: Iterable[Source], query: SearchQuery, *, today: date) -> tuple[tuple[Source, ...], tuple[Note, ...]]:
+    """Sources that keep the query's filters, and a note for each filter that took some away.
+
+    A source of unknown date passes `fresh_within`: most pages carry no date, and the note says how many could not be judged.
+    """
+    everything = tuple(sources)
+    kept = tuple(source for source in everything if _wanted_host(source, query))
+    notes: list[Note] = []
+    if gone := len(everything) - len(kept):
+        notes.append(Note(code="filtered_by_domain", text=f"{gone} sources outside the asked hosts were left out"))
+    if query.fresh_within != "any":
+        oldest = (today - timedelta(days=DAYS[query.fresh_within])).isoformat()
+        fresh = tuple(source for source in kept if not source.published or source.published >= oldest)
+        if gone := len(kept) - len(fresh):
+            notes.append(Note(code="filtered_by_date", text=f"{gone} sources older than a {query.fresh_within} were left out"))
+        if unknown := sum(not source.published for source in fresh):
+            notes.append(Note(code="date_unknown", text=f"{unknown} sources carry no date; their age could not be checked"))
+        kept = fresh
+    return kept, tuple(notes)
+
+
+def _wanted_host(source: Source, query: SearchQuery) -> bool:
+    if query.include_domains and not any(urls.host_matches(source.url, domain) for domain in query.include_domains):
+        return False
+    return not any(urls.host_matches(source.url, domain) for domain in query.exclude_domains)

@@ -1,0 +1,367 @@
+"""Use case: answer a question with sources.
+
+The engine and the source finder run side by side. The engine's answer stands alone; found sources come beside it, or, when
+the engine fails, in its place as a list that says in its first sentence that it is no answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from websearch_core import budget, fingerprint, merge, outcome
+from websearch_core.chain import NoEngine, read_through
+from websearch_core.errors import (
+    AllFailed,
+    AuthRejected,
+    BadReply,
+    EmptyResult,
+    NotConfigured,
+    OutOfTime,
+    Unverified,
+    WebSearchError,
+)
+from websearch_core.events import SILENT, Observer
+from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
+from websearch_core.values import Answer, FetchRequest, Note, SearchQuery, SearchResult, Source, SourceList
+
+__all__ = ["Search", "SearchRules"]
+
+T = TypeVar("T")
+Found: TypeAlias = "SourceList | WebSearchError | None"
+"""None: no finder was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRules:
+    """What the operator decides."""
+
+    source_fallback: Literal["sources", "never"] = "sources"
+    require_sources: Literal["auto", "always", "never"] = "auto"
+    extra_sources: int = 3
+    """For a query that does not say, when a finder is configured."""
+    fallback_sources: int = 5
+    inline_sources: int = 5
+    deadline_s: float = 270.0
+    extras_allowance_s: float = 20.0
+    """The finder's own time, from the start of the call."""
+    contents: int = 5
+    """Pages read for `include_content`, three at a time."""
+    contents_allowance_s: float = 15.0
+    cache_ttl_s: float = 300.0
+    sources_ttl_s: float = 3_600.0
+    page_ttl_s: float = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPointer:
+    """Which session answered a question lately."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """`await search(SearchQuery(query="what changed in HTTP/3?"))`."""
+
+    engine: AnswerEngine
+    finder: SourceFinder
+    extractor: Extractor
+    cache: Cache
+    rules: SearchRules = SearchRules()
+    observe: Observer = SILENT
+    now: Callable[[], float] = time.time
+
+    async def __call__(self, query: SearchQuery, /, *, within_s: float | None = None) -> SearchResult:
+        """An answer with sources, or what can be had of it, within `within_s` seconds (at most the operator's limit)."""
+        if (kept := await self._kept(query)) is not None:
+            return budget.fit_search(kept, query.max_chars, inline=self.rules.inline_sources)
+        clock = _Clock(min(within_s or self.rules.deadline_s, self.rules.deadline_s))
+        tasks: list[asyncio.Task[Any]] = []
+        with self.observe.span("search", engine=self.engine.name) as span:
+            try:
+                finding = self._find(query, tasks)
+                answer: Answer | WebSearchError = NotConfigured("no engine", provider="grok")
+                for _ in range(1 if self._no_engine else 2):
+                    asking = _started(self.engine.answer(query), tasks)
+                    await asyncio.wait({asking}, timeout=clock.left(reserve=0.0 if finding else self._reserve(clock)))
+                    answer = self._verified(_settled(asking, "grok"), query)
+                    if not isinstance(answer, Unverified):
+                        break
+                if self._needs_finder(answer) and finding is None:
+                    finding = self._find(query, tasks, fallback=True)
+                if finding is not None:
+                    allowed = (
+                        clock.left() if isinstance(answer, WebSearchError) else clock.left(until=self.rules.extras_allowance_s)
+                    )
+                    await asyncio.wait({finding}, timeout=allowed)
+                result = self._composed(query, answer, _settled(finding, self.finder.name) if finding else None)
+                if query.include_content and result.sources:
+                    result = await self._with_contents(result, clock)
+            finally:
+                await _stopped(tasks)
+            span.note(outcome=result.error or result.status, sources=len(result.sources))
+        await self._keep(query, result)
+        return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources)
+
+    @property
+    def _no_engine(self) -> bool:
+        return isinstance(self.engine, NoEngine)
+
+    async def _kept(self, query: SearchQuery) -> SearchResult | None:
+        """An answer to the same question from the last minutes."""
+        pointer = await self.cache.get(fingerprint.of_query(query), SessionPointer) if self.rules.cache_ttl_s else None
+        kept = await self.cache.get(f"session:{pointer.session_id}", SearchResult) if pointer else None
+        if kept is None:
+            return None
+        note = Note(code="from_cache", text="the same question was answered a moment ago; this is that answer")
+        return dataclasses.replace(kept, notes=(*kept.notes, note))
+
+    async def _keep(self, query: SearchQuery, result: SearchResult) -> None:
+        """Keep sources and answer for get_sources; let the same question find a full success again."""
+        if result.status == "error":
+            return
+        await self.cache.put(f"session:{result.session_id}", result, ttl_s=self.rules.sources_ttl_s)
+        if result.status == "success" and self.rules.cache_ttl_s:
+            pointer = SessionPointer(session_id=result.session_id)
+            await self.cache.put(fingerprint.of_query(query), pointer, ttl_s=self.rules.cache_ttl_s)
+
+    def _find(
+        self, query: SearchQuery, tasks: list[asyncio.Task[Any]], *, fallback: bool = False
+    ) -> asyncio.Task[SourceList] | None:
+        """Start the finder, unless nobody wants it."""
+        wanted = self.rules.extra_sources if query.extra_sources is None else query.extra_sources
+        if fallback or self._no_engine or (wanted and self.rules.source_fallback == "sources"):
+            wanted = max(wanted, self.rules.fallback_sources)
+        if not wanted or not self._has_finder(query):
+            return None
+        return _started(self.finder.find(dataclasses.replace(query, extra_sources=min(wanted, 20))), tasks)
+
+    def _has_finder(self, query: SearchQuery) -> bool:
+        """An empty chain is asked only by who insists on extra sources, and then says what to configure."""
+        return bool(getattr(self.finder, "finders", True)) or bool(query.extra_sources) or self._no_engine
+
+    def _needs_finder(self, answer: Answer | WebSearchError) -> bool:
+        return isinstance(answer, WebSearchError) and (self._no_engine or self.rules.source_fallback == "sources")
+
+    def _reserve(self, clock: _Clock) -> float:
+        """Time that the engine must leave for the fallback, when the finder is not running beside it."""
+        return min(10.0, clock.total_s / 5) if self.rules.source_fallback == "sources" else 0.0
+
+    def _verified(self, answer: Answer | WebSearchError, query: SearchQuery) -> Answer | WebSearchError:
+        """The answer with its filters kept, or why it cannot be relied on."""
+        if isinstance(answer, WebSearchError):
+            return answer
+        if not answer.text.strip():
+            return EmptyResult("the engine's answer is empty", provider="grok", diagnostics={"reason": "grok_content_empty"})
+        sources, notes = merge.filtered(answer.sources, query, today=self._today())
+        kept = dataclasses.replace(answer, sources=sources, notes=(*answer.notes, *notes))
+        if sources or self.rules.require_sources == "never":
+            return kept
+        if self.rules.require_sources == "auto" and answer.searched is None and not answer.sources:
+            return dataclasses.replace(kept, notes=(*kept.notes, NO_EVIDENCE))
+        reason = "grok_sources_filtered" if answer.sources else "grok_sources_empty" if answer.searched else "grok_no_search"
+        return Unverified(
+            f"{answer.engine} answered without a source that counts",
+            provider="grok",
+            diagnostics={"reason": reason, "unverified_answer": answer.text},
+        )
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self.now(), UTC).date()
+
+    def _composed(self, query: SearchQuery, answer: Answer | WebSearchError, found: Found) -> SearchResult:
+        """The whole result, before it is cut to size."""
+        if isinstance(found, SourceList):
+            items, notes = merge.filtered(found.items, query, today=self._today())
+            found = dataclasses.replace(found, items=items, notes=(*found.notes, *notes))
+        empty = SearchResult(session_id=uuid.uuid4().hex[:12])
+        if isinstance(answer, Answer):
+            return _answered(empty, answer, found, _wanted(query, self.rules))
+        if self._no_engine:
+            return _extracts(empty, answer, found)
+        return _fallback(empty, answer, found, limit=self.rules.fallback_sources)
+
+    async def _with_contents(self, result: SearchResult, clock: _Clock) -> SearchResult:
+        """The first sources with their pages' text; a page that cannot be read leaves a note."""
+        gate = asyncio.Semaphore(3)
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def read(source: Source) -> Source:
+            async with gate:
+                request = FetchRequest(url=source.url)
+                page = await read_through(self.cache, self.extractor, request, ttl_s=self.rules.page_ttl_s)
+            return dataclasses.replace(
+                source, content=page.text, title=source.title or page.title, published=source.published or page.published
+            )
+
+        first = [source for source in result.sources[: self.rules.contents] if not source.url.startswith("file:")]
+        reading = {source.url: _started(read(source), tasks) for source in first}
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=min(clock.left(), self.rules.contents_allowance_s))
+            settled = {url: _settled(task, "fetch") for url, task in reading.items()}
+        finally:
+            await _stopped(tasks)
+        failed = [(url, error) for url, error in settled.items() if isinstance(error, WebSearchError)]
+        notes = tuple(
+            Note(code="content_missing", text=f"{url}: {error.message}"[:300], provider=error.provider or "")
+            for url, error in failed
+        )
+        sources = tuple(_read(source, settled.get(source.url)) for source in result.sources)
+        return dataclasses.replace(result, sources=sources, notes=(*result.notes, *notes))
+
+
+NO_EVIDENCE = Note(
+    code="no_search_evidence", text="the engine gave no sign that it searched, and named no source; check what it says"
+)
+
+
+class _Clock:
+    """What is left of a call's time."""
+
+    def __init__(self, total_s: float) -> None:
+        self.total_s = total_s
+        self._started = time.monotonic()
+
+    def left(self, *, reserve: float = 0.0, until: float | None = None) -> float:
+        """Seconds to the deadline less `reserve`, or to `until` seconds after the start if that is earlier."""
+        passed = time.monotonic() - self._started
+        end = self.total_s - reserve if until is None else min(until, self.total_s)
+        return max(end - passed, 0.0)
+
+
+def _started(work: Coroutine[Any, Any, T], tasks: list[asyncio.Task[Any]]) -> asyncio.Task[T]:
+    task = asyncio.ensure_future(work)
+    tasks.append(task)
+    return task
+
+
+def _settled(task: asyncio.Task[T], provider: str) -> T | WebSearchError:
+    """The task's value or error; a task that is not done is out of time. A fault of ours passes through."""
+    if not task.done():
+        return OutOfTime("not done within the time of the call", provider=provider)
+    error = task.exception()
+    if error is None:
+        return task.result()
+    if isinstance(error, WebSearchError):
+        return error
+    raise error
+
+
+async def _stopped(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _wanted(query: SearchQuery, rules: SearchRules) -> int:
+    return rules.extra_sources if query.extra_sources is None else query.extra_sources
+
+
+def _answered(empty: SearchResult, answer: Answer, found: Found, wanted: int) -> SearchResult:
+    extras = found.items[:wanted] if isinstance(found, SourceList) else ()
+    label = f"{found.provider}_enrichment" if isinstance(found, SourceList) else ""
+    result = dataclasses.replace(
+        empty,
+        content=answer.text,
+        sources=merge.merged(answer.sources, merge.labelled(extras, label)),
+        search_provider=answer.engine,
+        model=answer.model,
+        usage=answer.usage,
+        notes=(*answer.notes, *(found.notes if isinstance(found, SourceList) else ())),
+    )
+    result = dataclasses.replace(result, sources_count=len(result.sources))
+    if isinstance(found, WebSearchError):
+        action = "The answer stands; extra sources are missing. " + outcome.next_action_of(found)
+        return outcome.partly(result, found, "search", next_action=action)
+    return result
+
+
+def _extracts(empty: SearchResult, answer: WebSearchError, found: Found) -> SearchResult:
+    """The result without any engine: verbatim passages, labelled as such."""
+    if not isinstance(found, SourceList) or not found.items:
+        return _nothing(empty, answer, found)
+    lead = f"Verbatim extracts from {len(found.items)} pages found by {found.provider}; no model wrote or checked them."
+    extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in found.items)
+    return dataclasses.replace(
+        empty,
+        content="\n\n".join([lead, *(extract.rstrip() for extract in extracts)]),
+        sources=merge.labelled(found.items, found.provider),
+        sources_count=len(found.items),
+        search_provider=found.provider,
+        notes=found.notes,
+    )
+
+
+def _fallback(empty: SearchResult, error: WebSearchError, found: Found, *, limit: int) -> SearchResult:
+    """The engine failed: a list of sources that says what it is, or nothing, loudly."""
+    unverified = str(error.diagnostics.get("unverified_answer", ""))
+    error = _without_text(error)
+    reason = _reason(error)
+    base = dataclasses.replace(empty, fallback_reason=reason, unverified_answer=unverified)
+    if not isinstance(found, SourceList) or not found.items:
+        return _nothing(base, error, found)
+    items = merge.labelled(found.items[:limit], f"{found.provider}_fallback")
+    lines = (f"- {source.title or source.url}: {source.url}" for source in items)
+    lead = f"This is a list of {len(items)} sources, not an answer: the answer engine failed ({reason})."
+    result = dataclasses.replace(
+        base,
+        content="\n".join([f"{lead} Read them before you conclude.", "", *lines]),
+        sources=items,
+        sources_count=len(items),
+        search_provider=f"{found.provider}_fallback",
+        fallback_used=True,
+        notes=found.notes,
+    )
+    action = "Read the sources with web_fetch, or search again later. " + outcome.next_action_of(error)
+    return outcome.partly(result, error, "search", next_action=action)
+
+
+def _nothing(base: SearchResult, answer: WebSearchError, found: Found) -> SearchResult:
+    """Neither answer nor sources: an error that names each dead end and the one thing that could help."""
+    notes = found.notes if isinstance(found, SourceList) else ()
+    if isinstance(found, SourceList):
+        found = EmptyResult("no source was found", provider=None)
+    if found is None:
+        return outcome.failed(dataclasses.replace(base, notes=notes), answer, "search")
+    others = found.attempts if isinstance(found, AllFailed) else (found,)
+    attempts = (answer, *others)
+    action = outcome.next_action_of(AllFailed("", attempts))
+    failed = outcome.failed(dataclasses.replace(base, notes=(*notes, *_reasons(others))), answer, "search")
+    if isinstance(answer, NotConfigured) and answer.message == "no engine is configured":
+        failed = outcome.failed(dataclasses.replace(base, notes=(*notes, *_reasons(others))), found, "search")
+    return dataclasses.replace(failed, next_action=action)
+
+
+def _reasons(errors: tuple[WebSearchError, ...]) -> tuple[Note, ...]:
+    return tuple(outcome.note_of(error, "search") for error in errors)
+
+
+def _without_text(error: WebSearchError) -> WebSearchError:
+    """The error without the engine's words, which have a field of their own."""
+    if isinstance(error, Unverified):
+        return Unverified(error.message, provider=error.provider, diagnostics={"reason": error.diagnostics.get("reason")})
+    return error
+
+
+def _reason(error: WebSearchError) -> str:
+    if isinstance(reason := error.diagnostics.get("reason"), str):
+        return reason
+    if isinstance(error, OutOfTime) or error.diagnostics.get("error_type") in {"read_timeout", "timeout"}:
+        return "grok_timeout"
+    if isinstance(error, AuthRejected):
+        return "grok_auth_error"
+    if isinstance(error, BadReply):
+        return "grok_parse_error"
+    return "grok_provider_error"
+
+
+def _read(source: Source, page: Source | WebSearchError | None) -> Source:
+    return page if isinstance(page, Source) else source

@@ -1,0 +1,489 @@
+"""Stand-ins for every port that keep the ports' promises and do what a script says.
+
+A script is one step or a list of steps, one per call, the last repeating. A step is a value to give, an exception to raise, or
+a `Gate` that holds the call open until the test lets it go. Every fake passes the contract suite of its port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeAlias, TypeVar
+
+from websearch_core import urls
+from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, ProviderError, RateLimited, WebSearchError
+from websearch_core.events import Fact
+from websearch_core.ports import Filter
+from websearch_core.values import (
+    Answer,
+    FetchRequest,
+    Health,
+    LibraryEntry,
+    Link,
+    MapRequest,
+    Page,
+    Passage,
+    SearchQuery,
+    Secret,
+    Setting,
+    SiteMap,
+    Source,
+    SourceList,
+)
+
+__all__ = [
+    "FakeCache",
+    "FakeClock",
+    "FakeConfiguration",
+    "FakeCredentials",
+    "FakeEngine",
+    "FakeExtractor",
+    "FakeFinder",
+    "FakeLibrary",
+    "FakeMapper",
+    "FakeProbe",
+    "Gate",
+    "RecordedSpan",
+    "RecordingObserver",
+    "Script",
+    "Step",
+]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+ALL_FILTERS: frozenset[Filter] = frozenset({"fresh_within", "include_domains", "exclude_domains"})
+WAIT_S = 5.0
+"""How long `Gate.until_entered` and `Gate.until_cancelled` wait before they call the test failed."""
+
+
+class FakeClock:
+    """Seconds that pass only when told to; call it for the time."""
+
+    def __init__(self, start_s: float = 1_000_000.0) -> None:
+        self.now_s = start_s
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+
+class Gate(Generic[T_co]):
+    """Holds calls open; after `release` each ends with `then`, a value or an exception."""
+
+    def __init__(self, then: T_co | Exception) -> None:
+        self._then = then
+        self._open = asyncio.Event()
+        self._changed = asyncio.Event()
+        self.entered = 0
+        """Calls that have arrived."""
+        self.cancelled = 0
+        """Calls that were cancelled while they waited."""
+
+    def release(self) -> None:
+        """Let every waiting and coming call through."""
+        self._open.set()
+
+    async def until_entered(self, calls: int = 1) -> None:
+        """Wait until this many calls have arrived; TimeoutError after five seconds."""
+        await self._until(lambda: self.entered >= calls)
+
+    async def until_cancelled(self, calls: int = 1) -> None:
+        """Wait until this many calls were cancelled; TimeoutError after five seconds."""
+        await self._until(lambda: self.cancelled >= calls)
+
+    async def passed(self) -> T_co:
+        """What a held call awaits."""
+        self.entered += 1
+        self._changed.set()
+        try:
+            await self._open.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            self._changed.set()
+            raise
+        return _given(self._then)
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+Step: TypeAlias = T | Exception | Gate[T]
+Script: TypeAlias = Step[T] | Sequence[Step[T]]
+
+
+class _Play(Generic[T]):
+    """Performs a script, one step per call."""
+
+    def __init__(self, script: Script[T]) -> None:
+        steps = script if isinstance(script, (list, tuple)) else (script,)
+        if not steps:
+            raise ValueError("a script needs a step")
+        self._left: deque[Step[T]] = deque(steps)
+
+    async def next(self) -> T:
+        step = self._left.popleft() if len(self._left) > 1 else self._left[0]
+        return await step.passed() if isinstance(step, Gate) else _given(step)
+
+
+def _given(outcome: T | Exception) -> T:
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+class FakeEngine:
+    """An answer engine by script; without one it answers every question with two sources."""
+
+    def __init__(self, script: Script[Answer] | None = None, *, name: str = "fake_engine") -> None:
+        self.name = name
+        self.asked: list[SearchQuery] = []
+        self._play = None if script is None else _Play(script)
+
+    async def answer(self, query: SearchQuery, /) -> Answer:
+        """The next step of the script, as it is."""
+        self.asked.append(query)
+        if self._play is not None:
+            return await self._play.next()
+        sources = (
+            Source(url="https://cited.example/page", title="A cited page", provider=self.name, evidence="cited"),
+            Source(url="https://listed.example/page", title="A listed page", provider=self.name),
+        )
+        return Answer(text=f"What is known about {query.query}.", sources=sources, engine=self.name, searched=True)
+
+
+class FakeFinder:
+    """A finder by script; without one it knows ten pages. Cuts to what was asked for and keeps the filters that it claims.
+
+    `extra_sources` of None or 0 means all it has. `fresh_within` compares nothing: give pages that are recent enough.
+    """
+
+    def __init__(
+        self, script: Script[SourceList] | None = None, *, name: str = "fake_finder", keeps: Iterable[Filter] = ALL_FILTERS
+    ) -> None:
+        self.name = name
+        self.keeps: frozenset[Filter] = frozenset(keeps)
+        self.asked: list[SearchQuery] = []
+        self._play = _Play(SourceList(items=_ten_sources(name), provider=name) if script is None else script)
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        """The next step of the script, filtered and cut."""
+        self.asked.append(query)
+        found = await self._play.next()
+        fitting = [source for source in found.items if self._wanted(source.url, query)]
+        return dataclasses.replace(found, items=tuple(fitting[: query.extra_sources or len(fitting)]))
+
+    def _wanted(self, url: str, query: SearchQuery) -> bool:
+        only = query.include_domains if "include_domains" in self.keeps else ()
+        never = query.exclude_domains if "exclude_domains" in self.keeps else ()
+        if any(urls.host_matches(url, domain) for domain in never):
+            return False
+        return not only or any(urls.host_matches(url, domain) for domain in only)
+
+
+class FakeExtractor:
+    """An extractor that reads the pages given by address, declining others; or follows one script for every address.
+
+    A page may be given as its text, as a value or as a script; a step None declines.
+    """
+
+    def __init__(
+        self,
+        pages: Mapping[str, str | Script[Page | None]] | Script[Page | None] = None,
+        *,
+        name: str = "fake_extractor",
+    ) -> None:
+        self.name = name
+        self.asked: list[FetchRequest] = []
+        self._every = None if isinstance(pages, Mapping) else _Play[Page | None](pages)
+        given = pages.items() if isinstance(pages, Mapping) else ()
+        self._pages = {urls.canonical(url): self._playing(url, page) for url, page in given}
+
+    async def extract(self, request: FetchRequest, /) -> Page | None:
+        """The page, or None for an address that was not given."""
+        self.asked.append(request)
+        play = self._every or self._pages.get(urls.canonical(request.url))
+        return None if play is None else await play.next()
+
+    def _playing(self, url: str, page: str | Script[Page | None]) -> _Play[Page | None]:
+        return _Play(Page(url=url, final_url=url, text=page, provider=self.name) if isinstance(page, str) else page)
+
+
+class FakeMapper:
+    """A mapper by script; without one every site has ten pages below its root. Cuts to `offset + limit`."""
+
+    def __init__(self, script: Script[SiteMap] | None = None, *, name: str = "fake_mapper") -> None:
+        self.name = name
+        self.asked: list[MapRequest] = []
+        self._play = None if script is None else _Play(script)
+
+    async def map(self, request: MapRequest, /) -> SiteMap:
+        """The next step of the script, cut."""
+        self.asked.append(request)
+        site = self._ten_pages(request.url) if self._play is None else await self._play.next()
+        most = request.offset + request.limit
+        return dataclasses.replace(site, links=site.links[:most], truncated=site.truncated or len(site.links) > most)
+
+    def _ten_pages(self, root: str) -> SiteMap:
+        pages = (urls.absolute(root, f"/pages/{number}") for number in range(10))
+        return SiteMap(root=root, links=tuple(Link(url=page) for page in pages if page), provider=self.name)
+
+
+class FakeCache:
+    """A cache in a dictionary. `forgetful` makes one that keeps nothing and never complains."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic, *, forgetful: bool = False) -> None:
+        self.forgetful = forgetful
+        self._now = now
+        self._kept: dict[str, tuple[object, float]] = {}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What is kept and not expired, oldest first."""
+        return tuple(key for key in self._kept if self._value(key) is not None)
+
+    async def get(self, key: str, kind: type[T], /) -> T | None:
+        """The value, if it is of exactly this kind."""
+        value = self._value(key)
+        return value if isinstance(value, kind) and type(value) is kind else None
+
+    async def put(self, key: str, value: object, /, *, ttl_s: float) -> None:
+        """Keep, in place of what was there."""
+        if not self.forgetful:
+            self._kept[key] = (value, self._now() + ttl_s)
+
+    async def add(self, key: str, value: object, /, *, ttl_s: float) -> bool:
+        """Keep, unless something is there."""
+        if self._value(key) is not None:
+            return False
+        await self.put(key, value, ttl_s=ttl_s)
+        return True
+
+    async def drop(self, key: str, /) -> None:
+        """Forget."""
+        self._kept.pop(key, None)
+
+    def _value(self, key: str) -> object | None:
+        value, until = self._kept.get(key, (None, 0.0))
+        return value if self._now() < until else None
+
+
+class FakeCredentials:
+    """Keys by provider, used in the order given. `told` keeps what was reported, in order.
+
+    A refused or used-up key stays out; a limited one rests as long as it was told to, or a second.
+    """
+
+    def __init__(self, keys: Mapping[str, str | Sequence[str]], *, now: Callable[[], float] = time.monotonic) -> None:
+        self._keys = {name: [given] if isinstance(given, str) else list(given) for name, given in keys.items()}
+        self._now = now
+        self._out: dict[tuple[str, str], tuple[ProviderError, float]] = {}
+        self.told: list[tuple[str, Secret, ProviderError]] = []
+
+    async def current(self, provider: str, /) -> Secret:
+        """The first key that is not out."""
+        keys = self._keys.get(provider) or []
+        if not keys:
+            raise NotConfigured(f"no key is set for {provider}", provider=provider, hint=f"Set the key of {provider}.")
+        usable = self._usable(provider)
+        if not usable:
+            raise self._all_out(provider, keys)
+        return Secret(usable[0])
+
+    async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
+        """Put the key out where the error blames the key."""
+        self.told.append((provider, secret, error))
+        if not isinstance(error, (AuthRejected, OutOfCredit, RateLimited)):
+            return False
+        rest_s = (error.retry_after_s or 1.0) if isinstance(error, RateLimited) else float("inf")
+        self._out[provider, secret.value] = (error, self._now() + rest_s)
+        return bool(self._usable(provider))
+
+    def _usable(self, provider: str) -> list[str]:
+        free = (None, 0.0)
+        return [key for key in self._keys.get(provider, []) if self._out.get((provider, key), free)[1] <= self._now()]
+
+    def _all_out(self, provider: str, keys: Sequence[str]) -> ProviderError:
+        error, until = min((self._out[provider, key] for key in keys), key=lambda out: out[1])
+        wait_s = until - self._now() if isinstance(error, RateLimited) else None
+        return type(error)(f"every key of {provider} is out of use", provider=provider, retry_after_s=wait_s)
+
+
+class FakeLibrary:
+    """Pages in a dictionary; the score of a page is the number of times a word of the query occurs in it.
+
+    A word of a script without blanks is one character. `failure` is raised by every call until it is set to None.
+    """
+
+    def __init__(
+        self,
+        pages: Sequence[Page] = (),
+        *,
+        failure: WebSearchError | None = None,
+        added_at: str = "2026-01-01T00:00:00Z",
+    ) -> None:
+        self.failure = failure
+        self._added_at = added_at
+        self._pages = {page.url: page for page in pages}
+
+    async def add(self, pages: Sequence[Page], /) -> int:
+        """Keep each page under its address."""
+        self._check()
+        changed = {page.url: page for page in pages if self._pages.get(page.url) != page}
+        self._pages |= changed
+        return len(changed)
+
+    async def remove(self, prefix: str, /) -> int:
+        """Forget the address and everything below it."""
+        self._check()
+        below = prefix.rstrip("/") + "/"
+        gone = [url for url in self._pages if url == prefix or url.startswith(below)]
+        for url in gone:
+            del self._pages[url]
+        return len(gone)
+
+    async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
+        """What is kept, by address."""
+        self._check()
+        pages = [self._pages[url] for url in sorted(self._pages)][offset : offset + limit]
+        return tuple(
+            LibraryEntry(url=page.url, title=page.title, chars=len(page.text), added_at=self._added_at) for page in pages
+        )
+
+    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+        """The best paragraph of each page in which a word occurs."""
+        self._check()
+        words = set(_words(text))
+        found = [passage for page in self._pages.values() if (passage := _best_passage(page, words)).score > 0]
+        return tuple(sorted(found, key=lambda passage: (-passage.score, passage.url))[:limit])
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+class FakeProbe:
+    """A probe by script; without one its part is well. An exception in the script is reported as a failing part."""
+
+    def __init__(self, script: Script[Health] | None = None, *, part: str = "fake_part") -> None:
+        self.asked: list[bool] = []
+        """The value of `live` of every call."""
+        self._part = part
+        self._play = _Play(Health(part=part, state="ok") if script is None else script)
+
+    async def probe(self, *, live: bool = False) -> Health:
+        """The next step of the script."""
+        self.asked.append(live)
+        try:
+            return await self._play.next()
+        except WebSearchError as error:
+            return Health(part=self._part, state="failing", detail=error.message)
+        except Exception as error:  # noqa: BLE001 - a probe never raises, whatever the script holds
+            return Health(part=self._part, state="failing", detail=type(error).__name__)
+
+
+class FakeConfiguration:
+    """Settings as given, with the primary model among them. `failure` is what writing the file fails with."""
+
+    def __init__(
+        self,
+        settings: Sequence[Setting] = (),
+        *,
+        problems: Sequence[str] = (),
+        model: str = "fake-model",
+        path: str = "/fake/config.toml",
+        failure: WebSearchError | None = None,
+    ) -> None:
+        self.failure = failure
+        self._settings = tuple(settings)
+        self._problems = tuple(problems)
+        self._model = Setting(name="primary_model", value=model, origin="default")
+        self._path = path
+
+    def listing(self) -> tuple[Setting, ...]:
+        """The model, then the settings given."""
+        return (self._model, *self._settings)
+
+    def problems(self) -> tuple[str, ...]:
+        """The problems given."""
+        return self._problems
+
+    def primary_model(self) -> str:
+        """The model given, or switched to."""
+        return str(self._model.value)
+
+    def switch_model(self, name: str, /) -> str:
+        """Change the model, unless there is a failure."""
+        if self.failure is not None:
+            raise self.failure
+        self._model = dataclasses.replace(self._model, value=name, origin=f"file {self._path}")
+        return self._path
+
+
+@dataclasses.dataclass(slots=True)
+class RecordedSpan:
+    """A span that an observer saw, with the facts as they stand now."""
+
+    name: str
+    facts: dict[str, Fact]
+    error: BaseException | None = None
+    """What left the span, cancellation included."""
+    ended: bool = False
+
+    def note(self, **facts: Fact) -> None:
+        """Add facts."""
+        self.facts.update(facts)
+
+
+class RecordingObserver:
+    """Keeps every span in the order of entering."""
+
+    def __init__(self) -> None:
+        self.spans: list[RecordedSpan] = []
+
+    def named(self, name: str) -> list[RecordedSpan]:
+        """The spans of this name."""
+        return [span for span in self.spans if span.name == name]
+
+    @contextmanager
+    def span(self, name: str, /, **facts: Fact) -> Iterator[RecordedSpan]:
+        """Record from entering to leaving."""
+        recorded = RecordedSpan(name, dict(facts))
+        self.spans.append(recorded)
+        try:
+            yield recorded
+        except BaseException as error:
+            recorded.error = error
+            raise
+        finally:
+            recorded.ended = True
+
+
+def _ten_sources(provider: str) -> tuple[Source, ...]:
+    return tuple(
+        Source(url=f"https://site{number}.example/page", title=f"Page {number}", description="A page.", provider=provider)
+        for number in range(10)
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+", text.lower())
+
+
+def _best_passage(page: Page, words: set[str]) -> Passage:
+    def score(text: str) -> int:
+        return sum(word in words for word in _words(text))
+
+    paragraph = max(page.text.split("\n\n"), key=score)
+    total = float(score(page.text) + score(page.title))
+    return Passage(url=page.url, title=page.title, text=paragraph, score=total, published=page.published)

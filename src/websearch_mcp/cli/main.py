@@ -1,0 +1,135 @@
+"""The command line: argparse and nothing else; each command imports what it runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main", "parser"]
+
+COMMANDS = {
+    "search": "search",
+    "sources": "sources",
+    "fetch": "fetch",
+    "map": "map",
+    "library": "library",
+    "doctor": "doctor",
+    "config": "config",
+    "mcp": "mcp",
+}
+FRESH = ("any", "day", "week", "month", "year")
+DEPTHS = ("auto", "fast", "standard", "deep")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; the exit status of `docs/reference/errors.md`."""
+    options = parser().parse_args(arguments)
+    if options.command is None:
+        parser().print_help(sys.stderr)
+        return 2
+    from importlib import import_module
+
+    from websearch_mcp.cli import output
+
+    output.use_utf8()
+    return output.guarded(lambda: import_module(f"websearch_mcp.cli.{options.command}").run(options))
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="websearch",
+        description="Search the web, read pages and map sites from the command line, or serve all of it over MCP.",
+        epilog="Data goes to stdout, everything else to stderr. Settings: websearch config reference.",
+    )
+    top.add_argument("--version", action="store_const", const="version", dest="command", help="print the version")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    _search(commands.add_parser("search", help="answer a question with sources"))
+    _sources(commands.add_parser("sources", help="page through the sources of an earlier search"))
+    _fetch(commands.add_parser("fetch", help="read a page as Markdown"))
+    _map(commands.add_parser("map", help="list the pages of a site"))
+    _library(commands.add_parser("library", help="your own pages and files, searchable without network"))
+    doctor = _common(commands.add_parser("doctor", help="check every part, show where settings come from"))
+    doctor.add_argument("--live", action="store_true", help="probe the way a real call would; may cost")
+    _config(commands.add_parser("config", help="show, explain or change settings"))
+    mcp = commands.add_parser("mcp", help="serve MCP on stdin and stdout")
+    mcp.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
+    mcp.add_argument("--toolsets", metavar="LIST", help="toolsets to publish: core,admin (WEBSEARCH_TOOLSETS, server.toolsets)")
+    return top
+
+
+def _common(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    command.add_argument("--json", action="store_true", help="print the structured result of the MCP tool as one JSON line")
+    command.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
+    return command
+
+
+def _search(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("query", nargs="+", help="what to find out")
+    command.add_argument("--platform", default="", help="site or community to focus on")
+    command.add_argument("--extra-sources", type=int, metavar="N", help="further sources, 0 to 20 (search.extra_sources)")
+    command.add_argument("--fresh-within", choices=FRESH, default="any", help="only material this recent")
+    command.add_argument("--include-domains", default="", metavar="A,B", help="only these hosts")
+    command.add_argument("--exclude-domains", default="", metavar="A,B", help="never these hosts")
+    command.add_argument("--depth", choices=DEPTHS, default="auto", help="how thorough")
+    command.add_argument("--include-content", action="store_true", help="read the first sources too")
+    command.add_argument("--model", default="", help="model for this call (engine.primary_model)")
+    command.add_argument("--engine", metavar="NAME", help="auto, xai, chat, echo or none (WEBSEARCH_ENGINE_KIND, engine.kind)")
+    _size(command)
+
+
+def _sources(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("session_id", help="from an earlier search")
+    command.add_argument("--offset", type=int, default=0, help="first source")
+    command.add_argument("--limit", type=int, default=50, help="most sources")
+    command.add_argument("--start", type=int, help="also the answer's text from this character")
+    _size(command)
+
+
+def _fetch(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("url", help="absolute http(s) address")
+    command.add_argument("--start", type=int, default=0, help="character to start from")
+    command.add_argument("--provider", default="", help="only this reader: tavily, firecrawl or local")
+    _size(command)
+
+
+def _map(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("url", help="absolute http(s) address")
+    command.add_argument("--instructions", default="", help="what pages are wanted")
+    command.add_argument("--max-depth", type=int, default=1, help="links to follow from the start, 1 to 5")
+    command.add_argument("--max-breadth", type=int, default=20, help="links to follow per page, 1 to 500")
+    command.add_argument("--limit", type=int, default=50, help="most pages, 1 to 500")
+    command.add_argument("--offset", type=int, default=0, help="where to read on")
+    command.add_argument("--timeout", type=int, default=150, help="seconds for the crawl, 10 to 150")
+    command.add_argument("--provider", default="", help="only this mapper: tavily, firecrawl or local")
+    _size(command)
+
+
+def _size(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--max-chars", type=int, default=24_000, help="longest result, 1000 to 200000")
+
+
+def _library(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = _common(actions.add_parser("add", help="index a file, a folder or a page"))
+    add.add_argument("target", nargs="+", help="path or http(s) address")
+    listing = _common(actions.add_parser("list", help="what is in it"))
+    listing.add_argument("--offset", type=int, default=0, help="first entry")
+    listing.add_argument("--limit", type=int, default=100, help="most entries")
+    remove = _common(actions.add_parser("remove", help="forget a page, a file or all below a folder or address"))
+    remove.add_argument("target", nargs="+", help="path or address")
+
+
+def _config(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _common(actions.add_parser("show", help="every setting, its value and where it comes from"))
+    _common(actions.add_parser("path", help="the settings file"))
+    _common(actions.add_parser("init", help="write a commented settings file, if there is none"))
+    _common(actions.add_parser("reference", help="the reference page of all settings"))
+    switch = _common(actions.add_parser("model", help="set the engine's primary model"))
+    switch.add_argument("model", help="name as the engine knows it")

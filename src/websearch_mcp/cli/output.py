@@ -1,0 +1,101 @@
+"""Data to stdout, everything else to stderr; errors as one line, a blank line and a hint; exit statuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from websearch_core.errors import WebSearchError
+
+if TYPE_CHECKING:
+    from websearch_core.values import Outcome
+
+__all__ = ["data", "exit_status", "failure", "guarded", "markdown", "notice", "plain", "use_utf8"]
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def use_utf8() -> None:
+    """Write UTF-8 whatever the locale; a character that cannot be written becomes `?` instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command; each error of ours as a line and a hint, a closed pipe and Ctrl-C without a traceback."""
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except WebSearchError as error:
+        return failure(error.message, error.hint, error.exit_code)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return BROKEN_PIPE
+
+
+def data(text: str) -> None:
+    """One piece of the result."""
+    print(text)
+
+
+def notice(text: str) -> None:
+    """Something about the work, for a person."""
+    print(text, file=sys.stderr)
+
+
+def failure(message: str, hint: str | None, status: int) -> int:
+    """An error: one line, a blank line, a hint."""
+    notice(f"error: {message}")
+    if hint:
+        notice(f"\nhint: {hint}")
+    return status
+
+
+def plain(outcome: Outcome) -> None:
+    """The structured result as one JSON line, the same as the MCP tool's."""
+    from websearch_core.values import as_plain
+
+    data(json.dumps(as_plain(outcome), ensure_ascii=False, separators=(",", ":")))
+
+
+def markdown(text: str) -> None:
+    """Markdown, rendered where a person looks at it, as it is in a pipe; `NO_COLOR` is respected."""
+    if not sys.stdout.isatty():
+        data(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+def exit_status(outcome: Outcome) -> int:
+    """0 for a success, also a partial one; else by the class of the error."""
+    if outcome.status != "error" or outcome.error_detail is None:
+        return 0
+    from websearch_core import errors
+
+    own = outcome.error_detail.code
+    kinds = (getattr(errors, name) for name in errors.__all__)
+    by_code = {kind.code: kind.exit_code for kind in kinds}
+    return by_code.get(own) or _by_ending(own)
+
+
+def _by_ending(code: str) -> int:
+    endings = {
+        "configuration_error": 3,
+        "authentication_error": 3,
+        "not_found_or_expired": 5,
+        "internal_error": 70,
+        "switch_failed": 3,
+    }
+    return next((status for ending, status in endings.items() if code.endswith(ending)), 6)

@@ -1,0 +1,89 @@
+"""What the commands share: settings read, container built, one use case run on an event loop, everything closed."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from websearch_adapters import settings
+from websearch_core.values import Outcome
+from websearch_mcp import render
+from websearch_mcp.cli import output
+
+__all__ = ["configuration", "finish", "listed", "run", "use"]
+
+T = TypeVar("T")
+
+
+def configuration(options: argparse.Namespace) -> settings.LoadedConfiguration:
+    """The settings for this command; faults in them go to stderr."""
+    arguments = {"engine.kind": getattr(options, "engine", None), "server.toolsets": getattr(options, "toolsets", None)}
+    file = Path(options.config) if getattr(options, "config", None) else None
+    loaded = settings.read(arguments, file=file)
+    for problem in loaded.problems():
+        output.notice(f"setting: {problem}")
+    return loaded
+
+
+def run(options: argparse.Namespace, work: Callable[[Callable[[type[T]], T]], Awaitable[Outcome]]) -> int:
+    """Run `work` with a resolver of use cases, show its outcome, close what was opened."""
+    import asyncio
+
+    from websearch_mcp.container import Closing, build
+
+    box = build(configuration(options))
+
+    async def whole() -> Outcome:
+        try:
+            return await work(box.resolve)
+        finally:
+            await box.resolve(Closing).aclose()
+
+    with _working():
+        outcome = asyncio.run(whole())  # noqa: TID251 - the command line is an entry point
+    return finish(outcome, as_json=options.json)
+
+
+def use(options: argparse.Namespace, request: type, use_case: type) -> int:
+    """Run the use case on the request that the options spell out."""
+    names = {field.name for field in dataclasses.fields(request)}
+    given: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names and value is not None}
+
+    async def work(resolve: Callable[[type[Any]], Any]) -> Outcome:
+        outcome: Outcome = await resolve(use_case)(request(**given))
+        return outcome
+
+    return run(options, work)
+
+
+def finish(outcome: Outcome, *, as_json: bool) -> int:
+    """Show an outcome, and say by the exit status how it went."""
+    if as_json:
+        output.plain(outcome)
+    elif outcome.status == "error" and outcome.error_detail is not None:
+        for note in outcome.notes:
+            output.notice(f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}")
+        return output.failure(outcome.error_detail.message, outcome.next_action, output.exit_status(outcome))
+    else:
+        output.markdown(render.for_people(outcome))
+    return output.exit_status(outcome)
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """`a, b` as a tuple."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _working() -> Any:
+    """A sign of life on stderr while a person waits."""
+    from contextlib import nullcontext
+
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status("working …")

@@ -1,0 +1,324 @@
+"""The composition root: the only module that knows every class, and the only one that imports punq.
+
+Keys are ports and use cases. Factories take no arguments, say which port they make, and import their adapter inside, so
+that building the container costs nothing and resolving a port loads that port's adapter alone. Constructing opens nothing;
+what was made and can be closed is in one list. Replace a port by registering another before the first resolve.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import platform
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol, TypeVar, cast
+
+import punq
+
+from websearch_adapters.settings import LoadedConfiguration, Settings
+from websearch_core.chain import ExtractorChain, FinderChain, MapperChain, NoEngine
+from websearch_core.configuration import ConfigInfo, SwitchModel
+from websearch_core.doctor import Doctor
+from websearch_core.errors import NotConfigured
+from websearch_core.events import SILENT, Observer
+from websearch_core.fetch import Fetch, FetchRules
+from websearch_core.library import ManageLibrary
+from websearch_core.map import Map, MapRules
+from websearch_core.ports import (
+    AnswerEngine,
+    Cache,
+    Configuration,
+    Credentials,
+    Extractor,
+    Library,
+    Mapper,
+    Probe,
+    SourceFinder,
+)
+from websearch_core.retry import RetryPolicy
+from websearch_core.search import Search, SearchRules
+from websearch_core.sources import Sources
+from websearch_core.values import Health, Note
+
+__all__ = ["Closing", "build"]
+
+T = TypeVar("T")
+
+
+class Closable(Protocol):
+    """Something opened that has to be closed."""
+
+    def aclose(self) -> Awaitable[None]:
+        """Close it; closing twice is harmless."""
+        ...
+
+
+class Closing:
+    """What was made and can be closed, in order."""
+
+    def __init__(self) -> None:
+        self._owned: list[Closable] = []
+
+    def own(self, one: T) -> T:
+        """Remember `one`, if it can be closed."""
+        if hasattr(one, "aclose"):
+            self._owned.append(cast("Closable", one))
+        return one
+
+    async def aclose(self) -> None:
+        """Close everything, the newest first; a failure to close does not keep the others open."""
+        while self._owned:
+            try:
+                await self._owned.pop().aclose()
+            except Exception:  # noqa: BLE001, S110, PERF203 - the process is ending; nobody is left to tell
+                pass
+
+
+def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> punq.Container:
+    """Register every port and use case. Opens nothing and imports no adapter but the settings."""
+    box, closing = punq.Container(), Closing()
+    parts = _Parts(configuration, box, closing, observe)
+    ports: dict[type, Callable[[], object]] = {
+        AnswerEngine: parts.engine,
+        SourceFinder: parts.finder,
+        Extractor: parts.extractor,
+        Mapper: parts.mapper,
+        Cache: parts.cache,
+        Credentials: parts.credentials,
+        Library: parts.library,
+        Search: parts.search,
+        Sources: parts.sources,
+        Fetch: parts.fetch,
+        Map: parts.map,
+        ManageLibrary: parts.manage_library,
+        ConfigInfo: parts.config_info,
+        SwitchModel: parts.switch_model,
+        Doctor: parts.doctor,
+    }
+    for key, make in ports.items():
+        box.register(key, factory=make, scope=punq.Scope.singleton)
+    box.register(Configuration, instance=configuration)
+    box.register(Closing, instance=closing)
+    return box
+
+
+class _Parts:
+    """How each part is made; parts find each other by port, so that a replaced port is used everywhere."""
+
+    def __init__(self, configuration: LoadedConfiguration, box: punq.Container, closing: Closing, observe: Observer) -> None:
+        self._configuration = configuration
+        self._settings: Settings = configuration.settings
+        self._box = box
+        self._own = closing.own
+        self._observe = observe
+        self._made: dict[str, object] = {}
+
+    # ports
+
+    def engine(self) -> AnswerEngine:
+        kind = self._settings.engine_kind()
+        return NoEngine() if kind == "none" else cast("AnswerEngine", self._provider(kind, "answer"))
+
+    def finder(self) -> SourceFinder:
+        names = self._settings.search.finders
+        ready = self._settings.ready(names)
+        off = [Note(code="not_configured", text="no key is set", provider=name) for name in names if name not in ready]
+        return FinderChain([cast("SourceFinder", self._provider(name, "find")) for name in ready], off=off)
+
+    def extractor(self) -> Extractor:
+        names = self._settings.ready(self._settings.fetch.extractors)
+        return ExtractorChain([cast("Extractor", self._provider(name, "extract")) for name in names])
+
+    def mapper(self) -> Mapper:
+        names = self._settings.ready(self._settings.map.mappers)
+        return MapperChain([cast("Mapper", self._provider(name, "map")) for name in names])
+
+    def cache(self) -> Cache:
+        chosen = self._settings.cache
+        if chosen.kind == "memory":
+            from websearch_adapters.cache.memory import MemoryCache
+
+            return MemoryCache(entries=chosen.entries)
+        from websearch_adapters.cache.disk import DiskCache
+
+        folder = self._settings.cache_dir / "values"
+        return self._own(DiskCache(folder, entries=chosen.entries, size_limit_bytes=chosen.size_limit_bytes))
+
+    def credentials(self) -> Credentials:
+        from websearch_adapters.credentials.static import StaticKeys
+
+        tavily = self._settings.tavily
+        return StaticKeys(self._settings.keys(), cooldown_s=tavily.key_cooldown_s, quota_cooldown_s=tavily.quota_cooldown_s)
+
+    def library(self) -> Library:
+        from websearch_adapters.library.index import SqliteLibrary
+
+        return self._own(SqliteLibrary(self._settings.library_file))
+
+    # use cases
+
+    def search(self) -> Search:
+        chosen = self._settings.search
+        rules = SearchRules(
+            source_fallback=chosen.source_fallback,  # type: ignore[arg-type] # checked by its choices
+            require_sources=chosen.require_sources,  # type: ignore[arg-type] # checked by its choices
+            extra_sources=self._settings.extra_sources(),
+            fallback_sources=chosen.fallback_sources,
+            inline_sources=chosen.inline_sources,
+            deadline_s=chosen.deadline_s,
+            extras_allowance_s=chosen.extras_allowance_s,
+            cache_ttl_s=chosen.cache_ttl_s,
+            sources_ttl_s=chosen.sources_ttl_s,
+            page_ttl_s=self._settings.fetch.cache_ttl_s,
+        )
+        return Search(
+            engine=self._box.resolve(AnswerEngine),
+            finder=self._box.resolve(SourceFinder),
+            extractor=self._box.resolve(Extractor),
+            cache=self._box.resolve(Cache),
+            rules=rules,
+            observe=self._observe,
+        )
+
+    def sources(self) -> Sources:
+        return Sources(cache=self._box.resolve(Cache))
+
+    def fetch(self) -> Fetch:
+        chosen = self._settings.fetch
+        rules = FetchRules(deadline_s=chosen.deadline_s, cache_ttl_s=chosen.cache_ttl_s, allow_hosts=chosen.allow_hosts)
+        return Fetch(
+            extractor=self._box.resolve(Extractor), cache=self._box.resolve(Cache), rules=rules, observe=self._observe
+        )
+
+    def map(self) -> Map:
+        chosen = self._settings.map
+        rules = MapRules(
+            deadline_extra_s=chosen.deadline_extra_s,
+            cache_ttl_s=chosen.cache_ttl_s,
+            allow_hosts=self._settings.fetch.allow_hosts,
+        )
+        return Map(mapper=self._box.resolve(Mapper), cache=self._box.resolve(Cache), rules=rules, observe=self._observe)
+
+    def manage_library(self) -> ManageLibrary:
+        return ManageLibrary(
+            library=self._box.resolve(Library), extractor=self._box.resolve(Extractor), mapper=self._box.resolve(Mapper)
+        )
+
+    def config_info(self) -> ConfigInfo:
+        engine = self._box.resolve(AnswerEngine)
+        return ConfigInfo(configuration=self._configuration, probes=_probes([engine]))
+
+    def switch_model(self) -> SwitchModel:
+        return SwitchModel(configuration=self._configuration)
+
+    def doctor(self) -> Doctor:
+        named = {*self._settings.search.finders, *self._settings.fetch.extractors, *self._settings.map.mappers}
+        ready = self._settings.ready(sorted(named))
+        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name) for name in ready)])
+        off = [Health(part=name, state="off", detail="no key is set") for name in sorted(named) if name not in ready]
+        if isinstance(self._box.resolve(AnswerEngine), NoEngine):
+            off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
+        versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
+        return Doctor(
+            configuration=self._configuration, probes=probes, off=off, versions={"python": platform.python_version(), **versions}
+        )
+
+    # providers
+
+    def _provider(self, name: str, capability: str = "") -> object:
+        """The provider of this name, made once.
+
+        Raises:
+            NotConfigured: nobody offers it, or it cannot do what it is named for.
+        """
+        if name not in self._made:
+            self._made[name] = self._own(self._make(name))
+        if capability and not hasattr(self._made[name], {"answer": "answer", "find": "find", "extract": "extract", "map": "map"}[capability]):
+            raise NotConfigured(f"provider {name!r} cannot {capability}", provider=name)
+        return self._made[name]
+
+    def _make(self, name: str) -> object:
+        own = {
+            "xai": self._xai,
+            "chat": self._chat,
+            "tavily": self._tavily,
+            "firecrawl": self._firecrawl,
+            "library": self._library_finder,
+            "local": self._local,
+        }
+        if name in own:
+            return own[name]()
+        from websearch_adapters import catalog
+
+        provider = catalog.provider(name)
+        return provider.make(provider.settings(), self._http)
+
+    @functools.cached_property
+    def _http(self) -> Any:
+        from websearch_adapters.http.client import Http
+
+        return self._own(Http(self._box.resolve(Credentials), observe=self._observe))
+
+    @functools.cached_property
+    def _pages(self) -> Any:
+        from websearch_adapters.http.pages import PageClient
+
+        chosen = self._settings.fetch
+        return self._own(PageClient(allow=chosen.allow_hosts, max_bytes=chosen.max_bytes, observe=self._observe))
+
+    @property
+    def _retry(self) -> RetryPolicy:
+        chosen = self._settings.engine
+        return RetryPolicy(
+            max_attempts=chosen.max_attempts, multiplier_s=chosen.retry_multiplier_s, max_wait_s=chosen.retry_max_wait_s
+        )
+
+    def _xai(self) -> object:
+        from websearch_adapters.providers.xai import XaiResponses, XaiSettings
+
+        chosen = self._settings.xai
+        settings = XaiSettings(
+            base_url=chosen.api_url,
+            web_search=chosen.web_search,
+            x_search=chosen.x_search,
+            retry=self._retry,
+            read_timeout_s=self._settings.engine.single_attempt_timeout_s,
+        )
+        return XaiResponses(self._http, settings, self._configuration.primary_model)
+
+    def _chat(self) -> object:
+        from websearch_adapters.providers.chat_completions import ChatCompletions, ChatSettings
+
+        chosen = self._settings.chat
+        settings = ChatSettings(
+            base_url=chosen.api_url,
+            keyed=chosen.api_key is not None,
+            retry=self._retry,
+            read_timeout_s=self._settings.engine.single_attempt_timeout_s,
+        )
+        return ChatCompletions(self._http, settings, self._configuration.primary_model)
+
+    def _tavily(self) -> object:
+        from websearch_adapters.providers.tavily import Tavily, TavilySettings
+
+        return Tavily(self._http, TavilySettings(base_url=self._settings.tavily.api_url))
+
+    def _firecrawl(self) -> object:
+        from websearch_adapters.providers.firecrawl import Firecrawl, FirecrawlSettings
+
+        chosen = self._settings.firecrawl
+        return Firecrawl(self._http, FirecrawlSettings(base_url=chosen.api_url, keyed=bool(chosen.api_keys)))
+
+    def _library_finder(self) -> object:
+        from websearch_adapters.providers.library import LibraryFinder
+
+        return LibraryFinder(self._box.resolve(Library))
+
+    def _local(self) -> object:
+        from websearch_adapters.providers.local import Local
+
+        return Local(self._pages, ignore_robots=self._settings.map.ignore_robots)
+
+
+def _probes(parts: Iterable[object]) -> list[Probe]:
+    return [cast("Probe", part) for part in parts if hasattr(part, "probe")]

@@ -1,0 +1,114 @@
+"""Outcomes as text for a model or a person: the same facts as the structured content, readable, inside one budget.
+
+Third-party text stands between markers with a value that no page can know, so that it cannot pass for ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from websearch_core import budget, fence
+from websearch_core.values import (
+    ConfigResult,
+    FetchResult,
+    MapResult,
+    Outcome,
+    Report,
+    SearchResult,
+    Source,
+    SourcesResult,
+    SwitchResult,
+    as_plain,
+)
+
+__all__ = ["text"]
+
+
+def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None) -> str:
+    """A readable rendering, at most `max_chars` long after serialisation; `nonce` marks the fences."""
+    lines = "\n".join(_lines(outcome, nonce or fence.new_nonce()))
+    cut, more = budget.piece(lines, 0, max_chars - 100)
+    return cut if more is None else f"{cut}\n[text cut; the structured content goes on]"
+
+
+def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
+    yield from _status(outcome)
+    match outcome:
+        case SearchResult():
+            yield from _search(outcome, nonce)
+        case SourcesResult():
+            yield from _sources(outcome, nonce)
+        case FetchResult():
+            yield from _fetch(outcome, nonce)
+        case MapResult():
+            yield from _map(outcome)
+        case ConfigResult():
+            yield from (f"{name}: {value}" for name, value in {**outcome.configuration, **outcome.connection_test}.items())
+        case SwitchResult():
+            yield f"model: {outcome.previous_model} → {outcome.current_model}"
+        case Report():
+            yield from (f"{health.state:8} {health.part}: {health.detail}" for health in outcome.parts)
+        case _:
+            yield from (f"{name}: {value}" for name, value in dict(as_plain(outcome)).items())  # type: ignore[arg-type]
+    yield from (f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}" for note in outcome.notes)
+
+
+def _status(outcome: Outcome) -> Iterator[str]:
+    if outcome.error_detail is not None:
+        detail = outcome.error_detail
+        yield f"{outcome.status}: {detail.code} ({detail.service}): {detail.message}"
+        for attempt in _attempts(outcome):
+            yield f"- {attempt}"
+    if outcome.next_action:
+        yield f"next: {outcome.next_action}"
+
+
+def _attempts(outcome: Outcome) -> Iterator[str]:
+    attempts = outcome.error_detail.diagnostics.get("attempts", ()) if outcome.error_detail else ()
+    for attempt in attempts if isinstance(attempts, list) else ():
+        yield f"{attempt['service'] or 'search'}: {attempt['code']}: {attempt['message']}"
+
+
+def _search(result: SearchResult, nonce: str) -> Iterator[str]:
+    if result.content:
+        yield fence.fenced(result.content, origin=result.search_provider, nonce=nonce)
+    if result.unverified_answer:
+        yield "unverified, no search was seen:"
+        yield fence.fenced(result.unverified_answer, origin="unverified", nonce=nonce)
+    yield f"session_id: {result.session_id}; provider: {result.search_provider or 'none'}; sources: {result.sources_count}"
+    yield from _listed(result.sources, nonce, first=1)
+    if result.next_offset is not None:
+        yield f"more sources: get_sources with offset={result.next_offset}"
+
+
+def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:
+    yield f"sources {result.offset + 1}-{result.offset + len(result.sources)} of {result.total_sources}"
+    yield from _listed(result.sources, nonce, first=result.offset + 1)
+    if result.content:
+        yield fence.fenced(result.content, origin="answer", nonce=nonce)
+    if result.next_start is not None:
+        yield f"more text: get_sources with start={result.next_start}"
+    if result.next_offset is not None:
+        yield f"more sources: get_sources with offset={result.next_offset}"
+
+
+def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
+    if result.content:
+        yield f"{result.title or 'page'} ({result.kind}, read by {result.provider}, {result.total_chars} characters)"
+        yield fence.fenced(result.content, origin=result.final_url or result.url, nonce=nonce)
+    else:
+        yield f"url: {result.url}"
+
+
+def _map(result: MapResult) -> Iterator[str]:
+    yield f"{result.base_url}: {result.total} pages" + (f", mapped by {result.provider}" if result.provider else "")
+    yield from (fence.clean(url) for url in result.results)
+
+
+def _listed(sources: tuple[Source, ...], nonce: str, *, first: int) -> Iterator[str]:
+    for number, source in enumerate(sources, first):
+        facts = ", ".join(fact for fact in (source.provider, source.published, source.evidence) if fact)
+        yield f"[{number}] {source.url} ({facts})"
+        body = "\n".join(part for part in (source.title, source.description, source.content) if part)
+        if body:
+            yield fence.fenced(body, origin=source.url, nonce=nonce)

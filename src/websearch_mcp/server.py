@@ -1,0 +1,147 @@
+"""The MCP server: list the table, run a row. Two handlers on the SDK's low-level server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from websearch_core import fence, outcome
+from websearch_core.errors import WebSearchError
+from websearch_core.values import FetchResult, MapResult, Outcome, SearchResult, SourcesResult, as_plain
+from websearch_mcp import render, tools
+
+__all__ = ["make_server"]
+
+log = logging.getLogger(__name__)
+Resolve = Callable[[type], Any]
+"""A use case's class → the use case, built on first request."""
+
+
+def make_server(
+    resolve: Resolve,
+    *,
+    name: str = "websearch",
+    toolsets: tuple[str, ...] = ("core", "admin"),
+    expose_model: bool = False,
+    patience_s: float = 50.0,
+    progress_every_s: float = 3.0,
+) -> Server[Any]:
+    """A server over the chosen toolsets.
+
+    `patience_s`: longest call of a caller that takes no progress. The tool list is a constant of the arguments: the same
+    bytes every time, whatever the network does.
+    """
+    rows = {row.name: row for row in tools.rows(toolsets)}
+    hidden = frozenset() if expose_model else frozenset({"model"})
+    listed: list[types.Tool] = []
+
+    async def list_tools(_: ServerRequestContext[Any], __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        if not listed:
+            listed.extend(_tool(row, _hidden(row, hidden)) for row in rows.values())
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        row = rows.get(params.name)
+        if row is None:
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:64]!r}; known: {', '.join(rows)}")
+        progress = "progress_token" in (context.meta or {})
+        max_chars = 24_000
+        try:
+            request = tools.read(row, params.arguments, hidden=_hidden(row, hidden))
+            max_chars = getattr(request, "max_chars", max_chars)
+            async with _progress(context, row, every_s=progress_every_s if progress else None):
+                result = await resolve(row.use_case)(request, within_s=None if progress else patience_s)
+        except WebSearchError as error:
+            result = outcome.failed(_blank(row, params.arguments), error, row.operation)
+        except Exception:
+            incident = uuid.uuid4().hex[:8]
+            log.exception("incident %s in %s", incident, row.name)
+            fault = WebSearchError(f"a fault of the server, incident {incident}", diagnostics={"incident": incident})
+            result = outcome.failed(_blank(row, params.arguments), fault, row.operation)
+        return _reply(result, max_chars)
+
+    return Server(
+        name,
+        version=importlib.metadata.version("websearch-mcp"),
+        title="websearch",
+        instructions=tools.INSTRUCTIONS,
+        cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _tool(row: tools.Row, hidden: frozenset[str]) -> types.Tool:
+    return types.Tool(
+        name=row.name,
+        description=row.about,
+        input_schema=tools.input_schema(row, hidden),
+        output_schema=tools.output_schema(row),
+        annotations=types.ToolAnnotations(
+            title=row.title, read_only_hint=row.read_only, idempotent_hint=row.idempotent, open_world_hint=row.open_world
+        ),
+    )
+
+
+def _hidden(row: tools.Row, hidden: frozenset[str]) -> frozenset[str]:
+    """The operator's fields of a question; switch_model's own argument stays."""
+    return hidden if row.operation == "search" else frozenset()
+
+
+def _reply(result: Outcome, max_chars: int) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=render.text(result, max_chars=max_chars))],
+        structured_content=as_plain(result),
+        is_error=result.status == "error",
+    )
+
+
+def _blank(row: tools.Row, arguments: dict[str, Any] | None) -> Outcome:
+    """The row's result with nothing in it but what names the call."""
+    given = arguments or {}
+    url = fence.clean(str(given.get("url", "")), limit=2_048)
+    match row.operation:
+        case "search":
+            return SearchResult(session_id=uuid.uuid4().hex[:12])
+        case "sources":
+            return SourcesResult(session_id=fence.clean(str(given.get("session_id", "")), limit=64))
+        case "fetch":
+            return FetchResult(url=url)
+        case "map":
+            return MapResult(base_url=url)
+        case _:
+            return row.result()
+
+
+@asynccontextmanager
+async def _progress(context: ServerRequestContext[Any], row: tools.Row, *, every_s: float | None) -> AsyncIterator[None]:
+    """Say at once and then every few seconds that the call goes on; never after its result."""
+    if every_s is None:
+        yield
+        return
+    started = time.monotonic()
+
+    async def tell() -> None:
+        while True:
+            seconds = time.monotonic() - started
+            await context.session.report_progress(round(seconds, 1), None, f"{row.title}: {seconds:.0f} s")
+            await asyncio.sleep(every_s)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)

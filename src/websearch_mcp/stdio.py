@@ -1,0 +1,75 @@
+"""Run the server on stdin and stdout, and end when the client does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+__all__ = ["serve"]
+
+log = logging.getLogger(__name__)
+PARENT_CHECK_S = 2.0
+CLOSING_LIMIT_S = 1.5
+
+
+def serve(server: Server[Any], *, wire: TextIO, close: Callable[[], Awaitable[None]]) -> NoReturn:
+    """Serve until end of input, SIGTERM, SIGINT, a broken pipe or the parent's death; then close and leave the process.
+
+    `wire` is the real standard output; file descriptor 1 already points at standard error.
+    """
+    anyio.run(_served, server, wire, close)
+    raise AssertionError("the process has left")
+
+
+async def _served(server: Server[Any], wire: TextIO, close: Callable[[], Awaitable[None]]) -> None:
+    async with stdio_server(stdout=anyio.wrap_file(wire)) as (incoming, outgoing):
+        code = 0
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_until_signal, group.cancel_scope)
+                group.start_soon(_until_orphaned, group.cancel_scope)
+                await server.run(incoming, outgoing, server.create_initialization_options())
+                group.cancel_scope.cancel()
+        except Exception:
+            log.exception("the server stopped")
+            code = 1
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_LIMIT_S):
+                await close()
+            with suppress(OSError, ValueError):
+                wire.flush()
+            # Leave from inside: the SDK's reader thread may sit in a read that never returns, and leaving waits for it.
+            os._exit(code)
+
+
+async def _until_signal(scope: anyio.CancelScope) -> None:
+    """SIGTERM and SIGINT end the group, so that what is open gets closed."""
+    if sys.platform == "win32":
+        return
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
+            return
+
+
+async def _until_orphaned(scope: anyio.CancelScope) -> None:
+    """The parent's death ends the group, also where somebody else still holds our input open.
+
+    A process whose parent cannot be told (process 1 from the start, as in a container) is left alone.
+    """
+    parent = os.getppid()
+    if parent <= 1:
+        return
+    while os.getppid() == parent:  # noqa: ASYNC110 - the system tells of it in no other way
+        await asyncio.sleep(PARENT_CHECK_S)
+    scope.cancel()

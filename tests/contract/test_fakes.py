@@ -1,0 +1,315 @@
+"""The fakes keep the promises of their ports, so that other tests may rely on them; and they follow their scripts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from websearch_core.errors import AuthRejected, BadReply, NotAllowed, RateLimited, Unreachable, WebSearchError
+from websearch_core.ports import (
+    AnswerEngine,
+    Cache,
+    Configuration,
+    Credentials,
+    Extractor,
+    Library,
+    Mapper,
+    Probe,
+    SourceFinder,
+)
+from websearch_core.testing.contracts import (
+    AnswerEngineContract,
+    CacheContract,
+    ConfigurationContract,
+    CredentialsContract,
+    Hanging,
+    LibraryContract,
+    MapperContract,
+    ProbeContract,
+    SelectiveExtractorContract,
+    SourceFinderContract,
+)
+from websearch_core.testing.fakes import (
+    FakeCache,
+    FakeClock,
+    FakeConfiguration,
+    FakeCredentials,
+    FakeEngine,
+    FakeExtractor,
+    FakeFinder,
+    FakeLibrary,
+    FakeMapper,
+    FakeProbe,
+    Gate,
+    RecordingObserver,
+)
+from websearch_core.values import (
+    Answer,
+    FetchRequest,
+    Health,
+    Link,
+    MapRequest,
+    Page,
+    SearchQuery,
+    Secret,
+    Setting,
+    SiteMap,
+    SourceList,
+)
+
+PAGE_URL = "https://docs.example.org/page"
+PAGE = Page(url=PAGE_URL, text="A page about the bridge.", provider="fake_extractor")
+QUERY = SearchQuery(query="bridges")
+
+
+class TestFakeEngine(AnswerEngineContract):
+    @pytest.fixture
+    def engine(self) -> AnswerEngine:
+        return FakeEngine()
+
+    @pytest.fixture(params=[Unreachable, RateLimited, BadReply])
+    def failing_engine(self, request: pytest.FixtureRequest) -> AnswerEngine:
+        return FakeEngine(request.param("no answer"))
+
+    @pytest.fixture
+    def hanging_engine(self) -> Hanging[AnswerEngine]:
+        gate = Gate(Answer(text="too late", engine="fake_engine"))
+        return Hanging(part=FakeEngine(gate), entered=gate.until_entered, left=gate.until_cancelled)
+
+
+class TestFakeFinder(SourceFinderContract):
+    @pytest.fixture
+    def finder(self) -> SourceFinder:
+        return FakeFinder()
+
+    @pytest.fixture
+    def empty_finder(self) -> SourceFinder:
+        return FakeFinder(SourceList(provider="fake_finder"))
+
+    @pytest.fixture
+    def failing_finder(self) -> SourceFinder:
+        return FakeFinder(Unreachable("no list"))
+
+    @pytest.fixture
+    def hanging_finder(self) -> Hanging[SourceFinder]:
+        gate = Gate(SourceList(provider="fake_finder"))
+        return Hanging(part=FakeFinder(gate), entered=gate.until_entered, left=gate.until_cancelled)
+
+
+class TestFakeExtractor(SelectiveExtractorContract):
+    @pytest.fixture
+    def extractor(self) -> Extractor:
+        return FakeExtractor({PAGE_URL: PAGE})
+
+    @pytest.fixture
+    def blank_extractor(self) -> Extractor:
+        return FakeExtractor({PAGE_URL: BadReply("nothing readable")})
+
+    @pytest.fixture(params=[Unreachable, NotAllowed])
+    def failing_extractor(self, request: pytest.FixtureRequest) -> Extractor:
+        return FakeExtractor(request.param("no page"))
+
+    @pytest.fixture
+    def hanging_extractor(self) -> Hanging[Extractor]:
+        gate: Gate[Page | None] = Gate(PAGE)
+        return Hanging(part=FakeExtractor(gate), entered=gate.until_entered, left=gate.until_cancelled)
+
+
+class TestFakeMapper(MapperContract):
+    @pytest.fixture
+    def mapper(self) -> Mapper:
+        return FakeMapper()
+
+    @pytest.fixture
+    def empty_mapper(self, map_request: MapRequest) -> Mapper:
+        return FakeMapper(SiteMap(root=map_request.url, provider="fake_mapper"))
+
+    @pytest.fixture
+    def failing_mapper(self) -> Mapper:
+        return FakeMapper(Unreachable("no map"))
+
+    @pytest.fixture
+    def hanging_mapper(self, map_request: MapRequest) -> Hanging[Mapper]:
+        gate = Gate(SiteMap(root=map_request.url, provider="fake_mapper"))
+        return Hanging(part=FakeMapper(gate), entered=gate.until_entered, left=gate.until_cancelled)
+
+
+class TestFakeCache(CacheContract):
+    @pytest.fixture
+    def cache(self, clock: FakeClock) -> Cache:
+        return FakeCache(clock)
+
+
+class TestFakeCredentials(CredentialsContract):
+    @pytest.fixture
+    def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
+        return FakeCredentials({provider: keys}, now=clock)
+
+
+class TestFakeCredentialsOfOneKey(TestFakeCredentials):
+    @pytest.fixture
+    def keys(self) -> Sequence[str]:
+        return ("tvly-the-only-key-1234",)
+
+
+class TestFakeLibrary(LibraryContract):
+    @pytest.fixture
+    def library(self) -> Library:
+        return FakeLibrary()
+
+
+class TestFakeProbe(ProbeContract):
+    @pytest.fixture
+    def probe(self) -> Probe:
+        return FakeProbe()
+
+    @pytest.fixture(params=[Unreachable("no reply"), RuntimeError("a fault"), Health(part="p", state="failing", detail="down")])
+    def failing_probe(self, request: pytest.FixtureRequest) -> Probe:
+        return FakeProbe(request.param)
+
+    @pytest.fixture
+    def hanging_probe(self) -> Hanging[Probe]:
+        gate = Gate(Health(part="fake_part", state="ok"))
+        return Hanging(part=FakeProbe(gate), entered=gate.until_entered, left=gate.until_cancelled)
+
+
+class TestFakeConfiguration(ConfigurationContract):
+    @pytest.fixture
+    def configuration(self, secrets: Sequence[str]) -> Configuration:
+        shown = Secret(secrets[0]).fingerprint
+        return FakeConfiguration([Setting(name="tavily_api_key", value=shown, origin="environment TAVILY_API_KEY")])
+
+    @pytest.fixture
+    def unwritable_configuration(self) -> Configuration:
+        return FakeConfiguration(failure=WebSearchError("the file is read-only"))
+
+
+class TestScripts:
+    pytestmark = pytest.mark.anyio
+
+    async def test_steps_come_in_turn_and_the_last_repeats(self) -> None:
+        first, last = (Answer(text=text, engine="fake_engine") for text in ("first", "last"))
+        engine = FakeEngine([first, Unreachable("gone"), last])
+        assert await engine.answer(QUERY) is first
+        with pytest.raises(Unreachable, match="gone"):
+            await engine.answer(QUERY)
+        assert [await engine.answer(QUERY), await engine.answer(QUERY)] == [last, last]
+
+    def test_a_script_without_steps_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="needs a step"):
+            FakeEngine([])
+
+    async def test_every_question_is_recorded(self) -> None:
+        engine, finder, extractor, mapper, probe = FakeEngine(), FakeFinder(), FakeExtractor(), FakeMapper(), FakeProbe()
+        await engine.answer(QUERY)
+        await finder.find(QUERY)
+        await extractor.extract(FetchRequest(url=PAGE_URL))
+        await mapper.map(MapRequest(url=PAGE_URL))
+        await probe.probe(live=True)
+        assert (engine.asked, finder.asked) == ([QUERY], [QUERY])
+        assert (extractor.asked, mapper.asked) == ([FetchRequest(url=PAGE_URL)], [MapRequest(url=PAGE_URL)])
+        assert probe.asked == [True]
+
+    async def test_a_released_gate_gives_its_value_or_raises_its_error(self) -> None:
+        page, failing = Gate(PAGE), Gate[Page](Unreachable("gone"))
+        extractor = FakeExtractor([page, failing])
+        first = asyncio.ensure_future(extractor.extract(FetchRequest(url=PAGE_URL)))
+        second = asyncio.ensure_future(extractor.extract(FetchRequest(url=PAGE_URL)))
+        await page.until_entered()
+        await failing.until_entered()
+        assert not first.done()
+        page.release()
+        failing.release()
+        assert await first is PAGE
+        with pytest.raises(Unreachable, match="gone"):
+            await second
+        assert (page.entered, page.cancelled) == (1, 0)
+
+    async def test_a_gate_counts_the_calls_that_it_holds(self) -> None:
+        gate = Gate(PAGE)
+        extractor = FakeExtractor(gate)
+        calls = [asyncio.ensure_future(extractor.extract(FetchRequest(url=PAGE_URL))) for _ in range(3)]
+        await gate.until_entered(3)
+        calls[0].cancel()
+        await gate.until_cancelled()
+        gate.release()
+        assert await asyncio.gather(*calls[1:]) == [PAGE, PAGE]
+        assert (gate.entered, gate.cancelled) == (3, 1)
+
+
+class TestWhatTheFakesAdd:
+    pytestmark = pytest.mark.anyio
+
+    async def test_a_finder_drops_what_the_filters_it_keeps_forbid(self) -> None:
+        query = SearchQuery(query="x", include_domains=("site1.example", "site2.example"), exclude_domains=("site2.example",))
+        found = await FakeFinder().find(query)
+        assert [source.url for source in found.items] == ["https://site1.example/page"]
+
+    async def test_a_finder_leaves_what_it_does_not_claim_to_filter(self) -> None:
+        query = SearchQuery(query="x", include_domains=("site1.example",), exclude_domains=("site2.example",))
+        assert len((await FakeFinder(keeps=()).find(query)).items) == 10
+
+    async def test_an_extractor_takes_pages_as_text_and_finds_them_in_any_spelling(self) -> None:
+        extractor = FakeExtractor({PAGE_URL: "The bridge is open."}, name="reader")
+        page = await extractor.extract(FetchRequest(url="HTTPS://docs.example.org:443/page#top"))
+        assert page is not None
+        assert (page.text, page.provider, page.url) == ("The bridge is open.", "reader", PAGE_URL)
+
+    async def test_a_mapper_says_when_it_cut(self) -> None:
+        site = SiteMap(
+            root=PAGE_URL, links=(Link(url="https://a.example/"), Link(url="https://b.example/")), provider="fake_mapper"
+        )
+        mapper = FakeMapper(site)
+        assert (await mapper.map(MapRequest(url=PAGE_URL, limit=1))).truncated is True
+        assert await mapper.map(MapRequest(url=PAGE_URL, limit=2)) == site
+
+    async def test_a_forgetful_cache_keeps_nothing(self) -> None:
+        cache = FakeCache(forgetful=True)
+        assert await cache.add("key", PAGE, ttl_s=60) is True
+        assert await cache.get("key", Page) is None
+        assert cache.keys == ()
+
+    async def test_a_cache_tells_its_keys(self) -> None:
+        clock = FakeClock()
+        cache = FakeCache(clock)
+        await cache.put("short", PAGE, ttl_s=1)
+        await cache.put("long", PAGE, ttl_s=60)
+        clock.advance(2)
+        assert cache.keys == ("long",)
+
+    async def test_credentials_keep_what_they_were_told(self) -> None:
+        credentials = FakeCredentials({"tavily": "tvly-one"})
+        error = AuthRejected("refused")
+        secret = await credentials.current("tavily")
+        assert await credentials.rejected("tavily", secret, error) is False
+        assert credentials.told == [("tavily", Secret("tvly-one"), error)]
+
+    async def test_a_failing_library_fails_every_call(self) -> None:
+        library = FakeLibrary([PAGE], failure=Unreachable("the disk is gone"))
+        for call in (library.add([PAGE]), library.remove("x"), library.entries(), library.search("bridge")):
+            with pytest.raises(Unreachable, match="the disk is gone"):
+                await call
+        library.failure = None
+        assert [passage.url for passage in await library.search("bridge")] == [PAGE_URL]
+
+    def test_a_configuration_tells_the_problems_given(self) -> None:
+        assert FakeConfiguration(problems=["unknown key: tavilly"]).problems() == ("unknown key: tavilly",)
+
+    def test_an_observer_records_spans_with_their_facts_and_outcome(self) -> None:
+        observer = RecordingObserver()
+        with observer.span("search", provider="tavily") as span:
+            span.note(status=200)
+            assert observer.spans[0].ended is False
+        with pytest.raises(Unreachable), observer.span("fetch"):
+            raise Unreachable("gone")
+        search, fetch = observer.spans
+        assert (search.name, search.facts, search.error, search.ended) == (
+            "search",
+            {"provider": "tavily", "status": 200},
+            None,
+            True,
+        )
+        assert isinstance(fetch.error, Unreachable)
+        assert observer.named("fetch") == [fetch]
