@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Capability",
     "Provider",
+    "bare_hosts",
     "day",
     "examined",
     "instant",
@@ -83,6 +84,11 @@ def shortening(query: SearchQuery, *, limit: int, provider: str) -> tuple[Note, 
     if len(search_words(query, limit=UNCUT)) <= limit:
         return ()
     return (Note(code="query_shortened", text=f"{provider} takes {limit} characters; the query was cut.", provider=provider),)
+
+
+def bare_hosts(domains: Iterable[str]) -> list[str]:
+    """Domains of a query as lower-case ASCII hosts, without `*.` and port."""
+    return [urls.host(f"https://{domain.strip().removeprefix('*.')}") for domain in domains]
 
 
 def on_hosts(url: str, domains: Iterable[str]) -> bool:

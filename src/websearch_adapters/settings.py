@@ -107,8 +107,8 @@ class EngineSettings:
     kind: str = option(
         "auto",
         form="name",
-        help="`auto`, `xai`, `chat`, `none`, `echo` or a plugin's name. `auto`: xai if it has a key, else chat if it has an address "
-        "and a key (on this machine the address is enough), else none.",
+        help="`auto`, `xai`, `chat`, `none`, `echo` or a plugin's name. `auto`: xai if it has a key, else chat if it has an "
+        "address and a key (on this machine the address is enough), else none.",
     )
     primary_model: str = option(
         "",
@@ -865,7 +865,7 @@ class LoadedConfiguration:
         return self._origins.get(name, "default")
 
     def listing(self) -> tuple[Setting, ...]:
-        """The file, then every setting with its origin; secrets as fingerprints, addresses without user and query."""
+        """The file and every setting with its origin; secrets as fingerprints, addresses without user and query, lists joined."""
         rows = [Setting(name=row.name, value=self._shown_value(row), origin=self.origin(row.name)) for row in declared()]
         return (Setting(name="config_file", value=str(self.config_file), origin=self.origin("config_file")), *rows)
 
@@ -928,7 +928,7 @@ def _plain(value: object, settings: Settings) -> Json:
     if isinstance(value, Secret):
         return value.fingerprint
     if isinstance(value, tuple):
-        return [_plain(item, settings) for item in value]
+        return ", ".join(str(_plain(item, settings)) for item in value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return _scrubbed(str(value), settings)
@@ -970,7 +970,7 @@ def reference() -> str:
         "A blank value is unset everywhere; a bad one is reported and counts as unset. `websearch doctor` shows every value and",
         "where it came from.",
         "",
-        f"`{HOME_VARIABLE}` names one folder for configuration, data and cache; without it they are where the platform keeps them.",
+        f"`{HOME_VARIABLE}` names one folder for configuration, data and cache; without it the platform's folders are used.",
         f"`{FILE_VARIABLE}` names the configuration file; without it, it is `config.toml` in the configuration folder.",
         "In the file, `max_attempts = 3` under `[engine]` and `engine_max_attempts = 3` at the top mean the same.",
     ]

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TypeVar
 
-from websearch_core import fingerprint, outcome, urls
+from websearch_core import fence, fingerprint, outcome, urls
 from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, WebSearchError
 from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, SourceFinder
 from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
@@ -163,6 +163,7 @@ async def read_through(cache: Cache, extractor: Extractor, request: FetchRequest
         raise EmptyResult(
             "no configured reader reads this kind of page", hint="Choose another address, or configure another reader."
         )
+    page = dataclasses.replace(page, title=fence.clean(page.title, limit=300), text=fence.clean(page.text))
     await cache.put(key, page, ttl_s=ttl_s)
     return page
 

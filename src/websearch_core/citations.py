@@ -31,6 +31,7 @@ _MARKER = re.compile(r"\[\^?\d{1,4}\]")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*\)")
 _AFTER_URL = re.compile(r"""\s*(?:\s(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?\s*\)""")
 _ESCAPED = re.compile(r"\\([_()*~#&\[\]-])")
+_EMPHASIS = re.compile(r"\*{2,3}|_{2,3}|`")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _BULLET = re.compile(r"^\s*(?:>\s*)?(?:[-*+•·–]|\(?\d{1,3}[.)、:：]|\[\^?\d{1,3}\]:?|【\d{1,3}】)\s*")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
@@ -39,11 +40,13 @@ _WORDS = (
     r"来源列表|来源链接|来源|相关链接|核对链接|可核查来源链接|可核查来源|參考資料|參考文獻|資料來源|來源"
 )
 _HEADING = re.compile(
-    rf"[ \t]*#{{0,6}}[ \t]*[*_]{{0,3}}(?:{_WORDS})\s*(?:[(（][^()（）]*[)）])?\s*[:：]?[*_]{{0,3}}\s*[:：]?\s*", re.I
+    rf"[ \t]*#{{0,6}}[ \t]*[*_]{{0,3}}(?:{_WORDS})\s*(?:[(（][^()（）]*[)）])?\s*[:：]?[*_]{{0,3}}\s*[:：]?\s*", re.IGNORECASE
 )
-_HEADED_LINE = re.compile(rf"[ \t]*[*_]{{0,3}}(?:{_WORDS})[*_]{{0,3}}\s*[:：][*_]{{0,3}}\s*(?=\S)", re.I)
-_CALL = re.compile(r"^[ \t]*(?:sources?|citations?|references?|citation_card|source_cards?)[ \t]*\(", re.I | re.MULTILINE)
-_DETAILS = re.compile(r"<details\b[^>]*>(?:(?!<details\b).)*</details>\s*\Z", re.I | re.DOTALL)
+_HEADED_LINE = re.compile(rf"[ \t]*[*_]{{0,3}}(?:{_WORDS})[*_]{{0,3}}\s*[:：][*_]{{0,3}}\s*(?=\S)", re.IGNORECASE)
+_CALL = re.compile(
+    r"^[ \t]*(?:sources?|citations?|references?|citation_card|source_cards?)[ \t]*\(", re.IGNORECASE | re.MULTILINE
+)
+_DETAILS = re.compile(r"<details\b[^>]*>(?:(?!<details\b).)*</details>\s*\Z", re.IGNORECASE | re.DOTALL)
 _LISTS = ("sources", "citations", "references", "urls")
 
 
@@ -155,7 +158,7 @@ def _section(lines: list[_Line], at: int) -> tuple[int, list[Source]]:
     end, found, title = at + 1, list[Source](), ""
     for number in range(at + 1, len(lines)):
         line = lines[number]
-        if line.blank or line.masked.lstrip().startswith("|") and not line.sources:
+        if line.blank or (line.masked.lstrip().startswith("|") and not line.sources):
             continue
         if line.sources and (line.bulleted or line.only_links(ITEM_LEFTOVER_CHARS)):
             found += _with_title(line.sources, title)
@@ -279,7 +282,7 @@ def source_of(entry: object, *, provider: str = "", evidence: Evidence = "listed
 
 def title_of(title: str, url: str) -> str:
     """A title fit to show, on one line; empty where it says nothing: a number, a single character, the address again."""
-    text = _one_line(_IMAGE.sub("", title), MAX_TITLE_CHARS).strip("*_`~ ")
+    text = _one_line(_EMPHASIS.sub("", _IMAGE.sub("", title)), MAX_TITLE_CHARS).strip("*_~ ")
     if len(text) <= 1 or not any(char.isalpha() for char in text):
         return ""
     bare = text.lower().rstrip("/")

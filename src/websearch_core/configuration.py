@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from websearch_core import outcome
-from websearch_core.errors import NotConfigured, WebSearchError
+from websearch_core.errors import NotConfigured, Unreachable, WebSearchError
 from websearch_core.ports import Configuration, Probe
 from websearch_core.values import ConfigRequest, ConfigResult, Health, Json, SwitchRequest, SwitchResult
 
@@ -38,7 +38,7 @@ class ConfigInfo:
         result = ConfigResult(configuration=settings, connection_test=test)
         if health.state == "ok":
             return result
-        error = WebSearchError if health.state == "failing" else NotConfigured
+        error = Unreachable if health.state == "failing" else NotConfigured
         return outcome.partly(result, error(health.detail, provider="grok", hint="Check the engine's address and key."), "config")
 
     async def _tested(self, limit_s: float) -> Health:

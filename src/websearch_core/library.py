@@ -83,7 +83,9 @@ class ManageLibrary:
                 change = dataclasses.replace(change, added=done.added + change.added, skipped=done.skipped + change.skipped)
                 done = change
             if not done.added and not done.skipped:
-                raise EmptyResult("no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML.")
+                raise EmptyResult(
+                    "no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML."
+                )
             return done
         except WebSearchError as error:
             return outcome.failed(done, error, "library")
@@ -93,7 +95,9 @@ class ManageLibrary:
         try:
             removed = await self.library.remove(prefix)
             if not removed:
-                raise EmptyResult("the library has no page at or below this address", hint="List the pages to see their addresses.")
+                raise EmptyResult(
+                    "the library has no page at or below this address", hint="List the pages to see their addresses."
+                )
             return LibraryChange(removed=removed, total=await pages_in(self.library))
         except WebSearchError as error:
             return outcome.failed(LibraryChange(), error, "library")

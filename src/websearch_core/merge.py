@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from websearch_core import urls
+from websearch_core import fence, urls
 from websearch_core.citations import unite
 from websearch_core.values import Freshness, Note, SearchQuery, Source
 
@@ -26,11 +26,11 @@ def labelled(sources: Iterable[Source], label: str) -> tuple[Source, ...]:
 
 
 def filtered(sources: Iterable[Source], query: SearchQuery, *, today: date) -> tuple[tuple[Source, ...], tuple[Note, ...]]:
-    """Sources that keep the query's filters, and a note for each filter that took some away.
+    """Sources that keep the query's filters, their texts made harmless, and a note for each filter that took some away.
 
     A source of unknown date passes `fresh_within`: most pages carry no date, and the note says how many could not be judged.
     """
-    everything = tuple(sources)
+    everything = tuple(_harmless(source) for source in sources)
     kept = tuple(source for source in everything if _wanted_host(source, query))
     notes: list[Note] = []
     if gone := len(everything) - len(kept):
@@ -50,3 +50,12 @@ def _wanted_host(source: Source, query: SearchQuery) -> bool:
     if query.include_domains and not any(urls.host_matches(source.url, domain) for domain in query.include_domains):
         return False
     return not any(urls.host_matches(source.url, domain) for domain in query.exclude_domains)
+
+
+def _harmless(source: Source) -> Source:
+    return dataclasses.replace(
+        source,
+        title=fence.clean(source.title, limit=300),
+        description=fence.clean(source.description, limit=4_000),
+        content=fence.clean(source.content),
+    )

@@ -57,10 +57,10 @@ Key conclusions rest on the upper levels. Reprints of one report count once; the
 when evidence is weak, conflicting or missing. Keep fact, inference, expert practice, personal experience and speculation apart.
 
 Fields with their own rules
-- Software: start from the repository and its documentation: README, releases, changelog, migration guide, API reference, issues \
-and pull requests. Say what changed when, what is deprecated and by what it is replaced, and whether a change is merged. \
+- Software: start from the repository and its documentation: README, releases, changelog, migration guide, API reference, \
+issues and pull requests. Say what changed when, what is deprecated and by what it is replaced, and whether a change is merged. \
 Tutorials do not overrule official behaviour.
-- Health, training, nutrition: reviews and trials, then professional bodies, then coaches and athletes, each named as what it is. \
+- Health, training, nutrition: reviews and trials, then professional bodies, then coaches and athletes, each named as such. \
 Mind age, injuries, training history and equipment. Injury, illness, drugs and extreme diets belong to a physician: say so.
 - Vehicles and other safety matters: official tests and accident data. Mind model year, mass, class and test protocol; do not \
 compare ratings across protocols or years; tell avoiding a crash from surviving it. Promise nothing absolute.

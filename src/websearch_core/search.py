@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from websearch_core import budget, fingerprint, merge, outcome
+from websearch_core import budget, fence, fingerprint, merge, outcome
 from websearch_core.chain import NoEngine, read_through
 from websearch_core.errors import (
     AllFailed,
@@ -88,7 +88,7 @@ class Search:
             try:
                 finding = self._find(query, tasks)
                 answer: Answer | WebSearchError = NotConfigured("no engine", provider="grok")
-                for _ in range(1 if self._no_engine else 2):
+                for _ in range(0 if self._no_engine else 2):
                     asking = _started(self.engine.answer(query), tasks)
                     await asyncio.wait({asking}, timeout=clock.left(reserve=0.0 if finding else self._reserve(clock)))
                     answer = self._verified(_settled(asking, "grok"), query)
@@ -161,7 +161,7 @@ class Search:
         if not answer.text.strip():
             return EmptyResult("the engine's answer is empty", provider="grok", diagnostics={"reason": "grok_content_empty"})
         sources, notes = merge.filtered(answer.sources, query, today=self._today())
-        kept = dataclasses.replace(answer, sources=sources, notes=(*answer.notes, *notes))
+        kept = dataclasses.replace(answer, text=fence.clean(answer.text), sources=sources, notes=(*answer.notes, *notes))
         if sources or self.rules.require_sources == "never":
             return kept
         if self.rules.require_sources == "auto" and answer.searched is None and not answer.sources:
@@ -170,7 +170,7 @@ class Search:
         return Unverified(
             f"{answer.engine} answered without a source that counts",
             provider="grok",
-            diagnostics={"reason": reason, "unverified_answer": answer.text},
+            diagnostics={"reason": reason, "unverified_answer": kept.text},
         )
 
     def _today(self) -> date:
@@ -185,7 +185,9 @@ class Search:
         if isinstance(answer, Answer):
             return _answered(empty, answer, found, _wanted(query, self.rules))
         if self._no_engine:
-            return _extracts(empty, answer, found)
+            return _extracts(empty, found)
+        if self.rules.source_fallback == "never":
+            found = None
         return _fallback(empty, answer, found, limit=self.rules.fallback_sources)
 
     async def _with_contents(self, result: SearchResult, clock: _Clock) -> SearchResult:
@@ -284,10 +286,10 @@ def _answered(empty: SearchResult, answer: Answer, found: Found, wanted: int) ->
     return result
 
 
-def _extracts(empty: SearchResult, answer: WebSearchError, found: Found) -> SearchResult:
+def _extracts(empty: SearchResult, found: Found) -> SearchResult:
     """The result without any engine: verbatim passages, labelled as such."""
     if not isinstance(found, SourceList) or not found.items:
-        return _nothing(empty, answer, found)
+        return _nothing(empty, (), found)
     lead = f"Verbatim extracts from {len(found.items)} pages found by {found.provider}; no model wrote or checked them."
     extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in found.items)
     return dataclasses.replace(
@@ -307,7 +309,7 @@ def _fallback(empty: SearchResult, error: WebSearchError, found: Found, *, limit
     reason = _reason(error)
     base = dataclasses.replace(empty, fallback_reason=reason, unverified_answer=unverified)
     if not isinstance(found, SourceList) or not found.items:
-        return _nothing(base, error, found)
+        return _nothing(base, (error,), found)
     items = merge.labelled(found.items[:limit], f"{found.provider}_fallback")
     lines = (f"- {source.title or source.url}: {source.url}" for source in items)
     lead = f"This is a list of {len(items)} sources, not an answer: the answer engine failed ({reason})."
@@ -324,24 +326,17 @@ def _fallback(empty: SearchResult, error: WebSearchError, found: Found, *, limit
     return outcome.partly(result, error, "search", next_action=action)
 
 
-def _nothing(base: SearchResult, answer: WebSearchError, found: Found) -> SearchResult:
+def _nothing(base: SearchResult, engine: tuple[WebSearchError, ...], found: Found) -> SearchResult:
     """Neither answer nor sources: an error that names each dead end and the one thing that could help."""
     notes = found.notes if isinstance(found, SourceList) else ()
-    if isinstance(found, SourceList):
-        found = EmptyResult("no source was found", provider=None)
-    if found is None:
-        return outcome.failed(dataclasses.replace(base, notes=notes), answer, "search")
-    others = found.attempts if isinstance(found, AllFailed) else (found,)
-    attempts = (answer, *others)
-    action = outcome.next_action_of(AllFailed("", attempts))
-    failed = outcome.failed(dataclasses.replace(base, notes=(*notes, *_reasons(others))), answer, "search")
-    if isinstance(answer, NotConfigured) and answer.message == "no engine is configured":
-        failed = outcome.failed(dataclasses.replace(base, notes=(*notes, *_reasons(others))), found, "search")
-    return dataclasses.replace(failed, next_action=action)
-
-
-def _reasons(errors: tuple[WebSearchError, ...]) -> tuple[Note, ...]:
-    return tuple(outcome.note_of(error, "search") for error in errors)
+    empty = (EmptyResult("no source was found"),) if isinstance(found, SourceList) else ()
+    finders = found.attempts if isinstance(found, AllFailed) else (found,) if isinstance(found, WebSearchError) else empty
+    failures = (*engine, *finders)
+    said = tuple(outcome.note_of(error, "search") for error in failures[1:])
+    failed = outcome.failed(dataclasses.replace(base, notes=(*notes, *said)), failures[0], "search")
+    if len(failures) == 1:
+        return failed
+    return dataclasses.replace(failed, next_action=outcome.next_action_of(AllFailed("", failures)))
 
 
 def _without_text(error: WebSearchError) -> WebSearchError:

@@ -7,11 +7,12 @@ what was made and can be closed is in one list. Replace a port by registering an
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import platform
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import punq
 
@@ -43,6 +44,8 @@ from websearch_core.values import Health, Note
 __all__ = ["Closing", "build"]
 
 T = TypeVar("T")
+Capability: TypeAlias = Literal["answer", "find", "extract", "map"]
+"""Also the name of the port's method."""
 
 
 class Closable(Protocol):
@@ -68,10 +71,8 @@ class Closing:
     async def aclose(self) -> None:
         """Close everything, the newest first; a failure to close does not keep the others open."""
         while self._owned:
-            try:
+            with contextlib.suppress(Exception):  # the process is ending; nobody is left to tell
                 await self._owned.pop().aclose()
-            except Exception:  # noqa: BLE001, S110, PERF203 - the process is ending; nobody is left to tell
-                pass
 
 
 def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> punq.Container:
@@ -186,9 +187,7 @@ class _Parts:
     def fetch(self) -> Fetch:
         chosen = self._settings.fetch
         rules = FetchRules(deadline_s=chosen.deadline_s, cache_ttl_s=chosen.cache_ttl_s, allow_hosts=chosen.allow_hosts)
-        return Fetch(
-            extractor=self._box.resolve(Extractor), cache=self._box.resolve(Cache), rules=rules, observe=self._observe
-        )
+        return Fetch(extractor=self._box.resolve(Extractor), cache=self._box.resolve(Cache), rules=rules, observe=self._observe)
 
     def map(self) -> Map:
         chosen = self._settings.map
@@ -212,10 +211,15 @@ class _Parts:
         return SwitchModel(configuration=self._configuration)
 
     def doctor(self) -> Doctor:
-        named = {*self._settings.search.finders, *self._settings.fetch.extractors, *self._settings.map.mappers}
-        ready = self._settings.ready(sorted(named))
-        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name) for name in ready)])
-        off = [Health(part=name, state="off", detail="no key is set") for name in sorted(named) if name not in ready]
+        wanted: dict[str, Capability] = {
+            **dict.fromkeys(self._settings.map.mappers, "map"),
+            **dict.fromkeys(self._settings.fetch.extractors, "extract"),
+            **dict.fromkeys(self._settings.search.finders, "find"),
+        }
+        named = sorted(wanted)
+        ready = self._settings.ready(named)
+        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready)])
+        off = [Health(part=name, state="off", detail="no key is set") for name in named if name not in ready]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
             off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
         versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
@@ -225,29 +229,29 @@ class _Parts:
 
     # providers
 
-    def _provider(self, name: str, capability: str = "") -> object:
-        """The provider of this name, made once.
+    def _provider(self, name: str, capability: Capability) -> object:
+        """The provider of this name for this capability; one object serves several where it can.
 
         Raises:
             NotConfigured: nobody offers it, or it cannot do what it is named for.
         """
-        if name not in self._made:
-            self._made[name] = self._own(self._make(name))
-        if capability and not hasattr(self._made[name], {"answer": "answer", "find": "find", "extract": "extract", "map": "map"}[capability]):
-            raise NotConfigured(f"provider {name!r} cannot {capability}", provider=name)
-        return self._made[name]
-
-    def _make(self, name: str) -> object:
         own = {
             "xai": self._xai,
             "chat": self._chat,
             "tavily": self._tavily,
             "firecrawl": self._firecrawl,
             "library": self._library_finder,
-            "local": self._local,
+            "local": self._local_mapper if capability == "map" else self._local_reader,
         }
-        if name in own:
-            return own[name]()
+        key = f"{name} {capability}" if name == "local" else name
+        if key not in self._made:
+            self._made[key] = self._own(own[name]() if name in own else self._plugin(name))
+        made = self._made[key]
+        if not hasattr(made, capability):
+            raise NotConfigured(f"provider {name!r} cannot {capability}", provider=name)
+        return made
+
+    def _plugin(self, name: str) -> object:
         from websearch_adapters import catalog
 
         provider = catalog.provider(name)
@@ -314,10 +318,16 @@ class _Parts:
 
         return LibraryFinder(self._box.resolve(Library))
 
-    def _local(self) -> object:
-        from websearch_adapters.providers.local import Local
+    def _local_reader(self) -> object:
+        from websearch_adapters.extract.local import LocalReader
 
-        return Local(self._pages, ignore_robots=self._settings.map.ignore_robots)
+        return LocalReader(self._pages)
+
+    def _local_mapper(self) -> object:
+        from websearch_adapters.crawl.local import LocalMapper
+        from websearch_adapters.extract.robots import Robots
+
+        return LocalMapper(self._pages, Robots(self._pages), ignore_robots=self._settings.map.ignore_robots)
 
 
 def _probes(parts: Iterable[object]) -> list[Probe]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from websearch_core import budget, fence
+from websearch_core.library import LibraryChange
 from websearch_core.values import (
     ConfigResult,
     FetchResult,
@@ -21,7 +22,7 @@ from websearch_core.values import (
     as_plain,
 )
 
-__all__ = ["text"]
+__all__ = ["for_people", "text"]
 
 
 def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None) -> str:
@@ -29,6 +30,50 @@ def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None)
     lines = "\n".join(_lines(outcome, nonce or fence.new_nonce()))
     cut, more = budget.piece(lines, 0, max_chars - 100)
     return cut if more is None else f"{cut}\n[text cut; the structured content goes on]"
+
+
+def for_people(outcome: Outcome) -> str:
+    """Markdown for a person at a terminal: no fences, what went wrong first."""
+    lines = [f"> {line}" for line in _status(outcome)]
+    match outcome:
+        case SearchResult():
+            lines += [outcome.content or outcome.unverified_answer, "", *_numbered(outcome.sources, first=1)]
+            lines += ["", f"session `{outcome.session_id}` · {outcome.search_provider} · {outcome.sources_count} sources"]
+        case SourcesResult():
+            lines += [*_numbered(outcome.sources, first=outcome.offset + 1), "", outcome.content]
+        case FetchResult():
+            read_on = f" · read on with --start {outcome.next_start}" if outcome.next_start is not None else ""
+            lines += [
+                outcome.content,
+                "",
+                f"{outcome.final_url} · {outcome.provider} · {outcome.total_chars} characters{read_on}",
+            ]
+        case MapResult():
+            lines += [*(f"- {url}" for url in outcome.results), "", f"{outcome.total} pages · {outcome.provider}"]
+        case LibraryChange():
+            lines += [f"- {entry.title or entry.url}: {entry.url} ({entry.chars} characters)" for entry in outcome.entries]
+            lines += [
+                "",
+                f"{outcome.added} added · {outcome.skipped} unchanged · {outcome.removed} removed · {outcome.total} in all",
+            ]
+        case Report():
+            lines += [f"- **{part.state}** {part.part}: {part.detail}" for part in outcome.parts]
+            lines += ["", *(f"- `{one.name}` = {one.value} ({one.origin})" for one in outcome.settings)]
+            lines += ["", *(f"- problem: {problem}" for problem in outcome.problems)]
+            lines += ["", " · ".join(f"{name} {version}" for name, version in outcome.versions.items())]
+        case SwitchResult():
+            lines += [f"model: {outcome.previous_model} → {outcome.current_model}, kept in {outcome.config_file}"]
+        case _:
+            lines += list(_lines(outcome, ""))
+    lines += [f"> note {note.code}: {note.text}" for note in outcome.notes]
+    return fence.clean("\n".join(lines))
+
+
+def _numbered(sources: tuple[Source, ...], *, first: int) -> list[str]:
+    return [
+        f"{number}. [{source.title or source.url}]({source.url}) {source.published}"
+        for number, source in enumerate(sources, first)
+    ]
 
 
 def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:

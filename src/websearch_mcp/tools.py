@@ -18,7 +18,6 @@ from websearch_core.configuration import ConfigInfo, SwitchModel
 from websearch_core.errors import InvalidInput
 from websearch_core.fetch import Fetch
 from websearch_core.map import Map
-from websearch_core.merge import DAYS
 from websearch_core.outcome import Operation
 from websearch_core.search import Search
 from websearch_core.sources import Sources

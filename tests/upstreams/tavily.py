@@ -177,7 +177,7 @@ class TavilyUpstream(Simulator):
         urls = self._site_urls(body)
         cost = -(-len(urls) // 10) * (2 if body.get("instructions") else 1) + -(-len(urls) // 5)
         self._bill(key, "crawl", cost)
-        results = [{"url": url, "raw_content": self._text(url), "images": [], "favicon": None} for url in urls]
+        results: list[Json] = [{"url": url, "raw_content": self._text(url), "images": [], "favicon": None} for url in urls]
         reply = {"base_url": host_of(_absolute(body["url"])), "results": results, "response_time": 4.4}
         return _reply(body, reply, cost)
 

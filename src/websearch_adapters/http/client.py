@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from websearch_adapters.http import failures
-from websearch_core.errors import BadReply, ProviderError
+from websearch_core.errors import AuthRejected, BadReply, ProviderError, WebSearchError
 from websearch_core.events import SILENT, Observer
 from websearch_core.ports import Credentials
 from websearch_core.retry import RetryPolicy, delay_s, repeatable
@@ -22,11 +24,12 @@ from websearch_core.values import Secret
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Http", "JsonReply", "Reader", "Request"]
+__all__ = ["Http", "JsonReply", "Reader", "Request", "api_base"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ERROR_BODY_BYTES = 65_536
+VERSION = re.compile(r"v\d{1,3}[a-z0-9]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,10 +172,16 @@ class Http:
                     if reader.feed(chunk):
                         break
                 return reader.close()
-            except ProviderError as error:
-                error.another_key = secret is not None and await self._credentials.rejected(request.provider, secret, error)
+            except WebSearchError as error:
+                if secret is not None:
+                    _forget(secret, error)
+                if secret is not None and isinstance(error, ProviderError):
+                    error.another_key = await self._credentials.rejected(request.provider, secret, error)
                 raise
             except (httpx.HTTPError, httpx.InvalidURL) as error:
+                with suppress(WebSearchError):
+                    if size:  # a line that breaks after a whole reply has done no harm
+                        return reader.close()
                 raise failures.from_exception(error, request.provider, request.base_url) from error
             finally:
                 if response is not None:
@@ -186,7 +195,7 @@ class Http:
 
         headers = {"Accept": "application/json, text/event-stream", **request.headers}
         if secret is not None:
-            headers["Authorization"] = f"Bearer {secret.value}"
+            headers["Authorization"] = f"Bearer {_header_value(secret, request.provider)}"
         body = None if request.body is None else json.dumps(request.body, ensure_ascii=False).encode("utf-8", "replace")
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -209,6 +218,40 @@ class Http:
                 headers={"User-Agent": "websearch"},
             )
         return self._client
+
+
+def api_base(url: str) -> str:
+    """The base of an OpenAI-shaped API from whatever was pasted: a bare host, with or without /v1, or a whole endpoint.
+
+    Ends without a slash. `/v1` is added unless the path names a version already, such as `/v1beta/openai` or `/api/v4`.
+    """
+    base = url.strip().rstrip("/")
+    if not base:
+        return ""
+    for endpoint in ("/chat/completions", "/responses", "/models"):
+        base = base.removesuffix(endpoint).rstrip("/")
+    path = base.partition("://")[2].partition("/")[2]
+    return base if any(VERSION.fullmatch(segment) for segment in path.split("/")) else f"{base}/v1"
+
+
+def _header_value(secret: Secret, provider: str) -> str:
+    if secret.value.isascii() and secret.value.isprintable():
+        return secret.value
+    raise AuthRejected(
+        f"the key set for {provider} holds characters that no key has",
+        provider=provider,
+        hint=f"Set the key of {provider} again, without line breaks.",
+        diagnostics={"error_type": "authentication_error"},
+    )
+
+
+def _forget(secret: Secret, error: WebSearchError) -> None:
+    """Take the key out of what an upstream echoed into an error."""
+    message = error.message.replace(secret.value, "***") if secret.value else error.message
+    error.message, error.args = message, (message,)
+    pieces = [secret.value[at : at + 8] for at in range(max(len(secret.value) - 7, 1))]
+    if error.upstream_code and any(re.sub(r"[^A-Za-z0-9_.:-]+", "_", piece) in error.upstream_code for piece in pieces):
+        error.upstream_code = None
 
 
 async def _head(response: httpx.Response) -> bytes:

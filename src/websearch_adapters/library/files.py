@@ -7,12 +7,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from websearch_adapters.library.passages import first_heading
-from websearch_adapters.provider import stamp, utc_now
+from websearch_adapters.provider import day, stamp, utc_now
 from websearch_core.errors import InvalidInput
 from websearch_core.values import Page
 
@@ -35,11 +34,13 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 """Beside all hidden ones, .git and .venv among them."""
 MAX_BYTES = 5_000_000
 SNIFFED_BYTES = 8_192
-WIDE_SIGNATURES = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-"""Of UTF-16 and UTF-32, whose texts hold zero bytes."""
+WIDE_SIGNATURES = (b"\xff\xfe", b"\xfe\xff")
+"""Of UTF-16, whose texts hold zero bytes."""
 HEADING_CHARS = 50_000
 """How far into a file a heading is looked for."""
 MAX_TITLE_CHARS = 300
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,10000}?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+_PAIR = re.compile(r"^(title|date):[ \t]+(.+?)[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
@@ -52,10 +53,9 @@ def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
     Raises:
         InvalidInput: there is no such file or folder, or the one file is of no readable kind.
     """
-    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow the last link
+    place = path.expanduser().resolve()
     if not place.exists():
-        raise InvalidInput(f"there is no file or folder {path}")
-    place = place.resolve()
+        raise InvalidInput(f"there is no file or folder {path}", hint="Check the path; it is read from the current folder.")
     if place.is_dir():
         for file in _files(place):
             if page := _page(file, max_bytes):
@@ -63,7 +63,7 @@ def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
         return
     page = _page(place, max_bytes) if place.suffix.lower() in KINDS else None
     if page is None:
-        raise InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a file ending in {' '.join(KINDS)}.")
+        raise InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a text file ending in {' '.join(KINDS)}.")
     yield page
 
 
@@ -85,7 +85,8 @@ def _page(file: Path, max_bytes: int) -> Page | None:
     try:
         body = _body(file, max_bytes)
     except OSError as error:
-        return _skipped(error)
+        _skipped(error)
+        return None
     return None if body is None else _read(file, body)
 
 
@@ -99,3 +100,40 @@ def _body(file: Path, max_bytes: int) -> bytes | None:
         return None
     body = file.read_bytes()
     return None if b"\0" in body[:SNIFFED_BYTES] and not body.startswith(WIDE_SIGNATURES) else body
+
+
+def _skipped(error: OSError) -> None:
+    logging.getLogger(__name__).warning("left out, %s: %s", error.strerror, error.filename)
+
+
+def _read(file: Path, body: bytes) -> Page | None:
+    """The text as a page; None when it is blank."""
+    from websearch_adapters.extract.charset import decode
+
+    text, _ = decode(body)
+    if not text.strip():
+        return None
+    kind = KINDS[file.suffix.lower()]
+    return _html_page(file, text) if kind == "html" else _text_page(file, text, kind)
+
+
+def _text_page(file: Path, text: str, kind: str) -> Page:
+    """Verbatim. Title and day come from front matter, then the title from the first heading, then from the file's name."""
+    head = _front_matter(text)
+    heading = first_heading(text[:HEADING_CHARS]) if kind in {"markdown", "text"} else ""
+    return Page(
+        url=file.as_uri(),
+        title=(head.get("title") or heading or file.stem)[:MAX_TITLE_CHARS],
+        text=text,
+        kind=kind,
+        provider="library",
+        published=day(head.get("date", "")),
+        fetched_at=stamp(utc_now()),
+    )
+
+
+def _front_matter(text: str) -> dict[str, str]:
+    """The plain `name: value` lines between `---` and `---` at the very beginning."""
+    match = _FRONT_MATTER.match(text)
+    pairs = _PAIR.findall(match.group(1)) if match else ()
+    return {name.lower(): value.strip().strip("\"'") for name, value in pairs}

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from websearch_adapters.http.client import Http, JsonReply, Request
 from websearch_adapters.provider import (
     Provider,
+    bare_hosts,
     day,
     examined,
     instant,
@@ -107,9 +108,9 @@ def search_to_wire(query: SearchQuery, version: Version = "v2") -> dict[str, obj
         return body
     body["sources"] = [{"type": "web"}]
     if query.include_domains:
-        body["includeDomains"] = _hosts(query.include_domains)
+        body["includeDomains"] = bare_hosts(query.include_domains)
     elif query.exclude_domains:
-        body["excludeDomains"] = _hosts(query.exclude_domains)
+        body["excludeDomains"] = bare_hosts(query.exclude_domains)
     return body
 
 
@@ -331,10 +332,6 @@ def _wanted(query: SearchQuery) -> int:
 
 def _pages_wanted(request: MapRequest) -> int:
     return min(request.offset + request.limit, MAX_MAP_PAGES)
-
-
-def _hosts(domains: tuple[str, ...]) -> list[str]:
-    return [domain.strip().lower().removeprefix("*.") for domain in domains]
 
 
 # --- the provider -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from websearch_adapters.provider import examined, on_hosts, search_words, utc_now
+from websearch_core.errors import NotConfigured
 from websearch_core.fence import clean
 from websearch_core.library import EMPTY, pages_in
 from websearch_core.ports import Filter, Library, Probe, SourceFinder
@@ -99,9 +100,12 @@ class LibraryFinder(SourceFinder, Probe):
             depth *= 4
 
     async def _counted(self, *, live: bool) -> Health:
-        if live:
-            await self._library.search(self.name, limit=1)
-        pages = await pages_in(self._library)
+        try:
+            if live:
+                await self._library.search(self.name, limit=1)
+            pages = await pages_in(self._library)
+        except NotConfigured as error:  # a library needs no setting to work: a file that cannot be used is a failure
+            return Health(part=self.name, state="failing", detail=f"{error.message}. {error.hint or ''}".strip())
         if not pages:
             return Health(part=self.name, state="off", detail=EMPTY.text)
         return Health(part=self.name, state="ok", detail="1 page" if pages == 1 else f"{pages} pages")

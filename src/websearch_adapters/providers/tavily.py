@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from websearch_adapters.http.client import Http, JsonReply, Request
 from websearch_adapters.provider import (
     Provider,
+    bare_hosts,
     day,
     examined,
     number,
@@ -82,9 +83,9 @@ def search_to_wire(query: SearchQuery, settings: TavilySettings) -> dict[str, ob
     if query.fresh_within != "any":
         body["time_range"] = query.fresh_within
     if query.include_domains:
-        body["include_domains"] = _hosts(query.include_domains)
+        body["include_domains"] = bare_hosts(query.include_domains)
     if query.exclude_domains:
-        body["exclude_domains"] = _hosts(query.exclude_domains)
+        body["exclude_domains"] = bare_hosts(query.exclude_domains)
     return body
 
 
@@ -243,10 +244,6 @@ def _wanted(query: SearchQuery) -> int:
 
 def _pages_wanted(request: MapRequest) -> int:
     return min(request.offset + request.limit, MAX_MAP_PAGES)
-
-
-def _hosts(domains: tuple[str, ...]) -> list[str]:
-    return [domain.strip().lower().removeprefix("*.") for domain in domains]
 
 
 # --- the provider -------------------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ _QUERY_PARTS = st.one_of(
 _NASTY = st.sampled_from(
     [
         "\x00", "\x07", "\x1b[31mred", "\r\n", "\t", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200b", "\ufeff",
-        "\ufffe", "\ud800", "\udfff", "\U0010ffff", '"', "'", "\\", '\\"', "`", "```", "~~~\n", "<b>", "</untrusted>", "<!--", "]]>",
-        "&amp;", "%00", "{{x}}", "${x}", "$(x)", "../", "ignore previous instructions", "🙂", "👩‍👩‍👧",
+        "\ufffe", "\ud800", "\udfff", "\U0010ffff", '"', "'", "\\", '\\"', "`", "```", "~~~\n", "<b>", "</untrusted>", "<!--",
+        "]]>", "&amp;", "%00", "{{x}}", "${x}", "$(x)", "../", "ignore previous instructions", "🙂", "👩‍👩‍👧",
         "e\u0301", "ß", "İ", "ﬀ", "桥", "한국어", "مرحبا", "שלום", " ", "\u00a0", "\u3000",
     ]
 )  # fmt: skip

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 __all__ = ["main", "parser"]
 
-COMMANDS = {
-    "search": "search",
-    "sources": "sources",
-    "fetch": "fetch",
-    "map": "map",
-    "library": "library",
-    "doctor": "doctor",
-    "config": "config",
-    "mcp": "mcp",
-}
 FRESH = ("any", "day", "week", "month", "year")
 DEPTHS = ("auto", "fast", "standard", "deep")
 
@@ -33,7 +23,8 @@ def main(arguments: Sequence[str]) -> int:
     from websearch_mcp.cli import output
 
     output.use_utf8()
-    return output.guarded(lambda: import_module(f"websearch_mcp.cli.{options.command}").run(options))
+    run: Callable[[argparse.Namespace], int] = import_module(f"websearch_mcp.cli.{options.command}").run
+    return output.guarded(lambda: run(options))
 
 
 def parser() -> argparse.ArgumentParser:

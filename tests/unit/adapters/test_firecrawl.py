@@ -72,9 +72,7 @@ class TestSearchRequest:
             "sources": [{"type": "web"}],
         }
 
-    @pytest.mark.parametrize(
-        ("fresh", "tbs"), [("day", "qdr:d"), ("week", "qdr:w"), ("month", "qdr:m"), ("year", "qdr:y")]
-    )
+    @pytest.mark.parametrize(("fresh", "tbs"), [("day", "qdr:d"), ("week", "qdr:w"), ("month", "qdr:m"), ("year", "qdr:y")])
     def test_freshness_is_a_time_range(self, fresh: Freshness, tbs: str) -> None:
         query = SearchQuery(query="x", fresh_within=fresh, extra_sources=20)
         assert firecrawl.search_to_wire(query) == {"query": "x", "limit": 20, "tbs": tbs, "sources": [{"type": "web"}]}
@@ -147,7 +145,9 @@ class TestSearchReply:
             "Timber footbridges under load",
             "We test three footbridges.",
         )
-        assert found({"research": [{"ids": {"doi": "10.1000/182"}}, {"ids": {}}, {"ids": "x"}]}) == ["https://doi.org/10.1000/182"]
+        assert found({"research": [{"ids": {"doi": "10.1000/182"}}, {"ids": {}}, {"ids": "x"}]}) == [
+            "https://doi.org/10.1000/182"
+        ]
 
     def test_images_are_no_sources(self) -> None:
         assert found({"images": [{"url": BRIDGE, "imageUrl": "https://council.example.org/img/bridge.jpg"}]}) == []

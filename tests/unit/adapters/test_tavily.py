@@ -161,7 +161,9 @@ class TestSearchReply:
         assert found(results, SearchQuery(query="x", extra_sources=2)) == ["https://good.example/0", "https://good.example/1"]
 
     def test_low_scores_are_dropped_and_missing_ones_kept(self) -> None:
-        results = [{"url": f"https://h.example/{score}", "score": score} for score in (0.09, 0.1, None, "0.0", True, float("nan"))]
+        results = [
+            {"url": f"https://h.example/{score}", "score": score} for score in (0.09, 0.1, None, "0.0", True, float("nan"))
+        ]
         assert found(results) == [f"https://h.example/{score}" for score in (0.1, None, "0.0", True, "nan")]
         assert found(results, settings=TavilySettings(min_score=0.0))[0] == "https://h.example/0.09"
 

@@ -1,0 +1,220 @@
+"""Reads an HTML page: its content as Markdown, what it says about itself, its links, and whether it is a page at all.
+
+Pure functions on text; the parser is imported on first use. The parts: `markup` parses under guards, `metadata` reads what the
+page says, `content` chooses, `markdown` renders. Shells that need a script and human checks are recognised here by structure
+and by how little else there is, so that a page *about* such things is read as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from websearch_adapters.extract import content, markdown, metadata
+from websearch_adapters.extract.markup import body_of, parse, text_of, words_of
+from websearch_core import urls
+from websearch_core.values import Link
+
+if TYPE_CHECKING:
+    from websearch_adapters.extract.markup import Element
+
+__all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links"]
+
+ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked"]
+
+MEAGRE_CHARS = 250
+"""Markdown below this may mean that the choice of content missed the page."""
+SHELL_CHARS = 300
+CHECK_CHARS = 1_500
+MAX_LINKS = 5_000
+MAX_LINK_TEXT_CHARS = 200
+
+CHECK_TITLE = re.compile(
+    r"^(?:just a moment|attention required|access (?:to this page has been )?denied|pardon our interruption|robot check"
+    r"|are you (?:a )?(?:human|robot)|verify(?:ing)? you are human|human verification|security check|please wait"
+    r"|one moment,? please|making sure you're not a bot|checking your browser|ddos-guard|bot verification|captcha"
+    r"|client challenge|安全验证|人机验证|百度安全验证|请稍候)",
+    re.IGNORECASE,
+)
+CHECK_MARKUP = re.compile(
+    r"_cf_chl_opt|cf-challenge|challenge-form|cf-turnstile|/cdn-cgi/challenge-platform/h/|g-recaptcha|h-captcha|hcaptcha\.com/1"
+    r"|px-captcha|captcha-delivery\.com|_Incapsula_Resource|awsWafCookieDomainList|aws-waf-token|anubis_challenge"
+    r"|ddos-guard|/sorry/index|geetest_|anomaly-modal|captcha-container",
+    re.IGNORECASE,
+)
+CHECK_WORDS = re.compile(
+    r"verify (?:that )?you(?:'re| are) (?:a )?(?:human|not a (?:ro)?bot)|unusual traffic|complete the (?:security check|captcha)"
+    r"|checking your browser|enable javascript and cookies to continue|confirm (?:that )?you(?:'re| are) (?:a )?human"
+    r"|prove (?:that )?you(?:'re| are) (?:a )?human|press (?:&|and) hold|请完成安全验证|拖动滑块",
+    re.IGNORECASE,
+)
+SCRIPT_WORDS = re.compile(
+    r"(?:enable|requires?|needs?|without|turn on|activate|activer|aktivieren|启用|開啟|有効)[^.<>]{0,60}javascript"
+    r"|javascript[^.<>]{0,60}(?:enabled?|required|disabled|erforderlich|无法|有効|to (?:run|use|view|continue))",
+    re.IGNORECASE,
+)
+APP_ROOT_IDS = frozenset(
+    {"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "app-root", "main-app", "react-root", "q-app"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HtmlDocument:
+    """A page as read."""
+
+    title: str = ""
+    markdown: str = ""
+    """The content; blank when `outcome` is not `content`."""
+    published: str = ""
+    """YYYY-MM-DD."""
+    language: str = ""
+    links: tuple[Link, ...] = ()
+    """Every link of the page, boilerplate included, each page once, in document order."""
+    outcome: ReadOutcome = "content"
+    """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLinks:
+    """What a crawler needs of a page."""
+
+    title: str = ""
+    links: tuple[Link, ...] = ()
+    """Empty where the page asks crawlers not to follow."""
+
+
+def read_html(text: str, url: str) -> HtmlDocument:
+    """Read a page that came from `url`.
+
+    Raises:
+        NotAllowed: more than 20 million characters.
+    """
+    root = parse(text)
+    if root is None:
+        return HtmlDocument(outcome="empty")
+    about = metadata.of_page(root)
+    base_url = _base(root, url)
+    links = tuple(_links(root, base_url))
+    signs = _signs(root, text)
+    body = _content(root, text, base_url, about)
+    outcome = _outcome(about.title, body, signs)
+    return HtmlDocument(
+        title=about.title,
+        markdown=body if outcome == "content" else "",
+        published=about.published,
+        language=about.language,
+        links=links,
+        outcome=outcome,
+    )
+
+
+def read_links(text: str, url: str) -> PageLinks:
+    """The title and links of a page that came from `url`, without reading its content.
+
+    Raises:
+        NotAllowed: more than 20 million characters.
+    """
+    root = parse(text)
+    if root is None:
+        return PageLinks()
+    about = metadata.of_page(root)
+    return PageLinks(title=about.title, links=() if _says_nofollow(root) else tuple(_links(root, _base(root, url))))
+
+
+# --- content ------------------------------------------------------------------------------------------------------
+
+
+def _content(root: Element, text: str, base_url: str, about: metadata.Metadata) -> str:
+    """The content as Markdown; the whole body where the choice left next to nothing, the structured text where that is more."""
+    chosen = content.main_content(root, content.layout_of(root, about.types))
+    body = markdown.render(chosen, base_url)
+    if len(body) < MEAGRE_CHARS:
+        whole = _whole_body(text, base_url)
+        body = whole if len(whole) > 4 * len(body) + 200 or not body else body
+    return about.article_body.strip() if len(about.article_body) > 2 * len(body) + 200 else body
+
+
+def _whole_body(text: str, base_url: str) -> str:
+    root = parse(text)
+    if root is None:
+        return ""
+    body = body_of(root)
+    content.strip_hidden(body)
+    content.drop(body, "nav", "footer", "aside")
+    return markdown.render(body, base_url)
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+
+def _base(root: Element, url: str) -> str:
+    element = root.find(".//base[@href]")
+    return (urls.absolute(url, element.get("href") or "") if element is not None else None) or url
+
+
+def _links(root: Element, base_url: str) -> list[Link]:
+    found: dict[str, Link] = {}
+    for element in root.iter("a", "area"):
+        reference = (element.get("href") or "").strip()
+        if not reference or reference.startswith("#"):
+            continue
+        address = urls.absolute(base_url, reference)
+        if address is None:
+            continue
+        words = (words_of(element) or element.get("title") or element.get("alt") or "")[:MAX_LINK_TEXT_CHARS]
+        if address not in found or not found[address].title:
+            found[address] = Link(url=address, title=words)
+        if len(found) >= MAX_LINKS:
+            break
+    return list(found.values())
+
+
+def _says_nofollow(root: Element) -> bool:
+    metas = (meta for meta in root.iter("meta") if (meta.get("name") or "").lower() == "robots")
+    return any({"nofollow", "none"} & set(re.findall(r"[a-z]+", (meta.get("content") or "").lower())) for meta in metas)
+
+
+# --- no page at all -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signs:
+    """What the whole page shows, taken before it is cleaned."""
+
+    scripts: bool
+    app_root: bool
+    """An empty element that an application draws into."""
+    asks_for_script: bool
+    check_markup: bool
+
+
+def _signs(root: Element, text: str) -> _Signs:
+    body = body_of(root)
+    noscript = " ".join(text_of(element) for element in body.iter("noscript"))
+    return _Signs(
+        scripts=next(root.iter("script"), None) is not None,
+        app_root=any(_is_app_root(element) for element in body.iter("div", "main", "app-root")),
+        asks_for_script=SCRIPT_WORDS.search(noscript) is not None,
+        check_markup=CHECK_MARKUP.search(text) is not None,
+    )
+
+
+def _is_app_root(element: Element) -> bool:
+    named = (
+        (element.get("id") or "").lower() in APP_ROOT_IDS
+        or element.tag == "app-root"
+        or element.get("data-reactroot") is not None
+    )
+    return named and len(text_of(element).strip()) < SHELL_CHARS
+
+
+def _outcome(title: str, body: str, signs: _Signs) -> ReadOutcome:
+    size = len(body)
+    if size < CHECK_CHARS and CHECK_TITLE.match(title) and (signs.check_markup or signs.scripts or CHECK_WORDS.search(body)):
+        return "blocked"
+    if size < CHECK_CHARS and signs.check_markup and (CHECK_WORDS.search(body) or size < 100):
+        return "blocked"
+    if size < SHELL_CHARS and signs.scripts and (signs.app_root or signs.asks_for_script or SCRIPT_WORDS.search(body)):
+        return "script_shell"
+    return "content" if body.strip() else "empty"

@@ -1,0 +1,373 @@
+"""A tree of HTML as Markdown: code verbatim with its language, tables as GitHub tables, absolute links.
+
+Renders whatever it is given; choosing the content is `content`'s work. Recursion is bounded: what lies deeper becomes text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from websearch_adapters.extract.content import GUTTER, role_of
+from websearch_adapters.extract.markup import text_of, words_of
+
+if TYPE_CHECKING:
+    from websearch_adapters.extract.markup import Element
+
+__all__ = ["fence", "render"]
+
+MAX_BLOCK_DEPTH = 100
+MAX_INLINE_DEPTH = 60
+MAX_CELL_CHARS = 1_500
+MAX_SPAN = 20
+MAX_ALT_CHARS = 300
+
+INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins", "kbd",
+    "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+    "acronym", "center", "picture", "source", "nobr",
+})  # fmt: skip
+CODE = frozenset({"code", "tt", "kbd", "samp"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+WRAPS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
+NO_LANGUAGE = frozenset({
+    "default", "none", "text", "notranslate", "source", "plain", "plaintext", "nohighlight", "auto",
+})  # fmt: skip
+LINK_SCHEMES = frozenset({"http", "https", "mailto"})
+
+_BLANKS = re.compile(r"[ \t\r\n\f\xa0]+")
+_SPACES = re.compile(r"[ \t]+")
+_MARKS = re.compile(r"([\\*\[\]`]|<(?=[A-Za-z/!])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_LINE_MARK = re.compile(r"^(?:(#{1,6}(?= )|[-+](?= )|>|~{3})|(\d{1,9})([.)])(?= ))", re.MULTILINE)
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush|sourceCode)[-: ]+([A-Za-z0-9+#_.]+)", re.IGNORECASE)
+_PERMALINK = re.compile(r"[\s\u00b6\u00a7#\U0001f517\u200b\uf0c1]*")
+_EXPONENT = re.compile(r"[+−-]?\d{1,3}|[a-z]")
+_LIST_START = re.compile(r"(?:[-+*]|\d+\.) ")
+_TICKS = re.compile(r"`+")
+
+
+def render(element: Element, base_url: str) -> str:
+    """The content of `element` as Markdown, links joined to `base_url`."""
+    return "\n\n".join(_Renderer(base_url).blocks(element, 0)).strip()
+
+
+def fence(code: str, language: str = "") -> str:
+    """A code block whose fence is longer than any run of backticks inside; empty for blank code."""
+    if not code.strip():
+        return ""
+    ticks = "`" * max(3, max((len(run) for run in _TICKS.findall(code)), default=0) + 1)
+    return f"{ticks}{language}\n{code}\n{ticks}"
+
+
+class _Renderer:
+    """Knows the base address; everything else is in the tree."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+        self._blocks: dict[str, Callable[[Element, int], list[str]]] = {
+            "pre": self._code,
+            "ul": self._list,
+            "ol": self._list,
+            "menu": self._list,
+            "blockquote": self._quote,
+            "table": self._table,
+            "dl": self._definitions,
+            "hr": lambda _element, _depth: ["---"],
+            **dict.fromkeys(HEADINGS, self._heading),
+        }
+
+    # --- blocks
+
+    def blocks(self, element: Element, depth: int) -> list[str]:
+        """The blocks inside; runs of inline content become paragraphs."""
+        out: list[str] = []
+        run = [_escaped(element.text)]
+        for child in element:
+            if child.tag in INLINE and not _holds_block(child):
+                run.append(self._inline_element(child, 0))
+            else:
+                out += _paragraph(run)
+                out += self._block(child, depth + 1)
+                run = []
+            run.append(_escaped(child.tail))
+        return out + _paragraph(run)
+
+    def _block(self, element: Element, depth: int) -> list[str]:
+        if depth > MAX_BLOCK_DEPTH:
+            words = words_of(element)
+            return [words] if words else []
+        return self._blocks.get(str(element.tag), self.blocks)(element, depth)
+
+    def _heading(self, element: Element, _depth: int) -> list[str]:
+        words = _one_line(self._inline(element, 0))
+        return [f"{'#' * int(str(element.tag)[1])} {words}"] if words else []
+
+    def _code(self, element: Element, _depth: int) -> list[str]:
+        block = fence(_code_text(element), _code_language(element))
+        return [block] if block else []
+
+    def _quote(self, element: Element, depth: int) -> list[str]:
+        text = "\n\n".join(self.blocks(element, depth))
+        return ["\n".join(f"> {line}" if line else ">" for line in text.split("\n"))] if text else []
+
+    def _list(self, element: Element, depth: int) -> list[str]:
+        items, number = [], _number(element.get("start"), default=1)
+        for child in element:
+            nested = child.tag in {"ul", "ol", "menu"}
+            blocks = self.blocks(child, depth + 1) if child.tag == "li" else self._block(child, depth + 1)
+            if not blocks:
+                continue
+            mark = "  " if nested else f"{number}. " if element.tag == "ol" else "- "
+            items.append(_hanging(_tight(blocks), mark))
+            number += not nested
+        return ["\n".join(items)] if items else []
+
+    def _definitions(self, element: Element, depth: int) -> list[str]:
+        """A term is a paragraph; a definition of one paragraph follows on the next line behind `: `."""
+        out: list[str] = []
+        for child in element:
+            inner = self.blocks(child, depth + 1) if child.tag in {"dt", "dd"} else self._block(child, depth + 1)
+            plain = child.tag == "dd" and len(inner) == 1 and not inner[0].startswith(("```", "|", "#", "- ", ">"))
+            if plain and out and not out[-1].endswith("```"):
+                out[-1] += "\n" + _hanging(inner[0], ": ")
+            else:
+                out += inner
+        return out
+
+    # --- tables
+
+    def _table(self, element: Element, depth: int) -> list[str]:
+        if _is_listing(element):
+            return [block for pre in _listing_parts(element) if (block := fence(_code_text(pre), _code_language(pre)))]
+        rows, has_head = self._rows(element, depth)
+        width = max((len(row) for row in rows), default=0)
+        longest = max((len(cell) for row in rows for cell in row), default=0)
+        is_layout = element.find(".//pre") is not None or element.find(".//table") is not None
+        if is_layout or width < 2 or (len(rows) == 1 and not has_head) or longest > MAX_CELL_CHARS:
+            return self._cells_as_blocks(element, depth)
+        caption = element.find("caption")
+        words = _one_line(self._inline(caption, 0)) if caption is not None else ""
+        return [*([words] if words else []), _grid(rows, width, has_head=has_head)]
+
+    def _rows(self, table: Element, depth: int) -> tuple[list[list[str]], bool]:
+        """The cells, spans filled up with empty ones, and whether the first row is a header."""
+        rows: list[list[str]] = []
+        has_head, open_spans = False, dict[int, int]()
+        for row in table.iter("tr"):
+            cells = [cell for cell in row if cell.tag in {"td", "th"}]
+            filled = self._row(cells, open_spans, depth)
+            if not any(filled):
+                continue
+            if not rows:
+                parent = row.getparent()
+                has_head = all(cell.tag == "th" for cell in cells) or (parent is not None and parent.tag == "thead")
+            rows.append(filled)
+        return rows, has_head
+
+    def _row(self, cells: list[Element], open_spans: dict[int, int], depth: int) -> list[str]:
+        """One row; `open_spans` says for a column how many further rows a cell from above covers."""
+        filled: list[str] = []
+        for cell in cells:
+            while open_spans.get(len(filled), 0):
+                open_spans[len(filled)] -= 1
+                filled.append("")
+            down = min(MAX_SPAN, _number(cell.get("rowspan"), default=1)) - 1
+            across = max(1, min(MAX_SPAN, _number(cell.get("colspan"), default=1)))
+            for column in range(len(filled), len(filled) + across):
+                open_spans[column] = max(0, down)
+            filled += [_one_line(" ".join(self.blocks(cell, depth + 1))).replace("|", "\\|"), *[""] * (across - 1)]
+        return filled
+
+    def _cells_as_blocks(self, table: Element, depth: int) -> list[str]:
+        """A table that only arranges things: its cells one below the other."""
+        out: list[str] = []
+        for row in table.iter("tr", "caption"):
+            if next(row.iterancestors("table"), None) is not table:
+                continue
+            for part in [row] if row.tag == "caption" else list(row):
+                out += self.blocks(part, depth + 1)
+        return out
+
+    # --- inline
+
+    def _inline(self, element: Element, depth: int) -> str:
+        parts = [_escaped(element.text)]
+        for child in element:
+            parts += (self._inline_element(child, depth + 1), _escaped(child.tail))
+        return "".join(parts)
+
+    def _inline_element(self, element: Element, depth: int) -> str:
+        tag = str(element.tag)
+        if depth > MAX_INLINE_DEPTH:
+            return _escaped(text_of(element))
+        if tag == "br":
+            return "\n"
+        if tag == "img":
+            return self._image(element)
+        if tag in CODE:
+            return self._inline_code(element)
+        text = self._inline(element, depth)
+        inner = text.strip()
+        if not inner:
+            return " " if text else ""
+        lead, trail = " " * text[0].isspace(), " " * text[-1].isspace()
+        return f"{lead}{self._wrapped(element, tag, inner)}{trail}"
+
+    def _wrapped(self, element: Element, tag: str, inner: str) -> str:
+        if tag == "a":
+            return self._link(element, inner)
+        if tag == "q":
+            return f"“{inner}”"
+        if tag == "sup" and element.find("a") is None and _EXPONENT.fullmatch(inner):
+            return f"^{inner}"
+        mark = WRAPS.get(tag, "")
+        return f"{mark}{inner}{mark}" if mark and mark not in inner and "\n" not in inner else inner
+
+    def _link(self, element: Element, inner: str) -> str:
+        if _PERMALINK.fullmatch(inner) or "headerlink" in (element.get("class") or ""):
+            return ""
+        address = self._address(element.get("href") or "")
+        return f"[{_one_line(inner)}]({address})" if address else inner
+
+    def _image(self, element: Element) -> str:
+        """Alternative text with the address; the text alone inside a link, or when the image is no file of the web."""
+        words = _one_line(_escaped((element.get("alt") or "")[:MAX_ALT_CHARS]))
+        if not words:
+            return ""
+        address = self._address(element.get("src") or element.get("data-src") or "")
+        return words if not address or next(element.iterancestors("a"), None) is not None else f"![{words}]({address})"
+
+    def _inline_code(self, element: Element) -> str:
+        words = _BLANKS.sub(" ", text_of(element)).strip()
+        if not words:
+            return ""
+        ticks = "`" * (max((len(run) for run in _TICKS.findall(words)), default=0) + 1)
+        pad = " " if words[0] == "`" or words[-1] == "`" else ""
+        code = f"{ticks}{pad}{words}{pad}{ticks}"
+        link = element.find("a")
+        whole = link is not None and len(element) == 1 and not (element.text or "").strip() and not (link.tail or "").strip()
+        address = self._address(link.get("href") or "") if link is not None and whole else ""
+        return f"[{code}]({address})" if address else code
+
+    def _address(self, reference: str) -> str:
+        """Absolute, with what would end a Markdown link escaped; empty for what leads nowhere a reader could go."""
+        reference = reference.strip()
+        if not reference or reference.startswith("#"):
+            return ""
+        try:
+            address = urljoin(self._base_url, reference)
+            scheme = urlsplit(address).scheme
+        except ValueError:
+            return ""
+        if scheme not in LINK_SCHEMES:
+            return ""
+        return _BLANKS.sub("%20", address).replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def _escaped(text: str | None) -> str:
+    return _MARKS.sub(r"\\\1", _BLANKS.sub(" ", text)) if text else ""
+
+
+def _one_line(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip()
+
+
+def _paragraph(run: list[str]) -> list[str]:
+    """The collected inline content as one paragraph; what looks like a block mark at the start of a line is escaped."""
+    lines = (_SPACES.sub(" ", line).strip() for line in "".join(run).split("\n"))
+    text = "\n".join(lines).strip()
+    if not text:
+        return []
+    return [_LINE_MARK.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", re.sub(r"\n{2,}", "\n", text))]
+
+
+def _hanging(text: str, mark: str) -> str:
+    """`mark` before the first line, its width in blanks before the others."""
+    pad = " " * len(mark)
+    first, *rest = text.split("\n")
+    return "\n".join([mark + first, *(pad + line if line else "" for line in rest)])
+
+
+def _tight(blocks: list[str]) -> str:
+    """The blocks of a list item: a list follows without a blank line, everything else with one."""
+    text = blocks[0]
+    for block in blocks[1:]:
+        text += ("\n" if _LIST_START.match(block) else "\n\n") + block
+    return text
+
+
+def _grid(rows: list[list[str]], width: int, *, has_head: bool) -> str:
+    padded = [row + [""] * (width - len(row)) for row in rows]
+    head, body = (padded[0], padded[1:]) if has_head else ([""] * width, padded)
+    lines = [f"| {' | '.join(row)} |" for row in (head, *body)]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def _holds_block(element: Element) -> bool:
+    return len(element) > 0 and any(inner.tag not in INLINE for inner in element.iterdescendants())
+
+
+def _number(text: str | None, *, default: int) -> int:
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
+
+
+# --- code ---------------------------------------------------------------------------------------------------------
+
+
+def _code_text(pre: Element) -> str:
+    """The code as it stands, without line numbers; trailing blanks of lines go."""
+    text = "".join(_code_parts(pre))
+    if "\n" not in text.strip():
+        text = _code_lines(pre) or text
+    lines = text.replace("\r\n", "\n").replace("\xa0", " ").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def _code_parts(pre: Element) -> Iterator[str]:
+    todo: list[Element | str] = [pre]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, str):
+            yield part
+            continue
+        if part is not pre:
+            todo.append(part.tail or "")
+        if part.tag == "br":
+            yield "\n"
+        elif part is pre or not GUTTER.search(part.get("class") or ""):
+            yield part.text or ""
+            todo += reversed(list(part))
+
+
+def _code_lines(pre: Element) -> str:
+    """Code whose lines are elements, with no line breaks between them."""
+    inner = pre
+    while len(inner) == 1:
+        inner = inner[0]
+    boxed = all(part.tag in {"div", "p", "li"} or "line" in (part.get("class") or "").split() for part in inner)
+    return "\n".join(text_of(part) for part in inner) if len(inner) > 1 and boxed else ""
+
+
+def _code_language(pre: Element) -> str:
+    around = [above for above, _ in zip(pre.iterancestors(), range(3), strict=False)]
+    for element in [pre, *pre.findall(".//code")[:1], *around]:
+        match = _LANGUAGE.search(element.get("class") or "")
+        name = match.group(1) if match else element.get("data-lang") or element.get("data-language") or ""
+        if name and name.lower() not in NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,30}", name):
+            return name.lower()
+    return ""
+
+
+def _is_listing(table: Element) -> bool:
+    """Whether the table is nothing but code beside its line numbers."""
+    parts = _listing_parts(table)
+    return bool(parts) and sum(len(text_of(pre)) for pre in parts) > 0.6 * len(text_of(table).strip())
+
+
+def _listing_parts(table: Element) -> list[Element]:
+    return [pre for pre in table.iter("pre") if not any(GUTTER.search(role_of(cell)) for cell in pre.iterancestors("td"))]

@@ -1,0 +1,133 @@
+"""HTML text to a tree, with the guards that the parser needs, and the few questions that every reader of the tree asks.
+
+libxml2 takes quadratic time over attributes and silently drops what lies deeper than 2,047 levels (measured 2026-11-30 with
+2.14): giant tags lose their attributes, and markup nested beyond reason loses the tags, never the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from websearch_adapters.extract.charset import clean
+from websearch_core.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+__all__ = ["Element", "body_of", "parse", "remove", "text_of", "words_of"]
+
+Element: TypeAlias = "_Element"
+
+MAX_CHARS = 20_000_000
+MAX_ATTRIBUTES_CHARS = 65_536
+MANY_CHARS = 1_024
+MAX_ATTRIBUTES = 200
+MAX_DEPTH = 160
+
+RAW_TEXT = "script|style|textarea|title|xmp|noembed|noframes"
+ATTRIBUTES = r"""(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?)*+"""
+_TOKEN = re.compile(
+    rf"<!--.*?(?:-->|\Z)|<(?:({RAW_TEXT})(?=[\s/>])|(/?)([a-z][^\s/>=]*))({ATTRIBUTES})>?(?(1).*?(?:</\1|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""[^\s=/"'>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
+_BLANKS = re.compile(r"[ \t\r\n\f\v\xa0]+")
+_TOO_DEEP = f"boolean({'/*' * (MAX_DEPTH + 1)})"
+
+VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+SELF_CLOSING = frozenset({
+    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup", "colgroup", "html", "head", "body",
+})  # fmt: skip
+"""Elements whose end tag may be missing: counting them would take long flat pages for deep ones."""
+
+
+def parse(text: str) -> Element | None:
+    """The root element; None when there is no markup in it. Comments and processing instructions are gone.
+
+    Raises:
+        NotAllowed: more than 20 million characters.
+    """
+    if len(text) > MAX_CHARS:
+        raise NotAllowed(f"the page has more than {MAX_CHARS:,} characters")
+    text = _without_giant_tags(clean(text))
+    root = _tree(text)
+    if root is not None and root.xpath(_TOO_DEEP):
+        root = _tree(_flattened(text))
+    return root
+
+
+def body_of(root: Element) -> Element:
+    """The body, or the root of what has none."""
+    body = root.find("body")
+    return root if body is None else body
+
+
+def text_of(element: Element) -> str:
+    """All text inside, as it stands."""
+    return "".join(cast("Iterator[str]", element.itertext()))
+
+
+def words_of(element: Element) -> str:
+    """All text inside, on one line with single blanks."""
+    return _BLANKS.sub(" ", text_of(element)).strip()
+
+
+def remove(element: Element) -> None:
+    """Take the element out of its tree; the text behind it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if element.tail:
+        before = element.getprevious()
+        if before is None:
+            parent.text = (parent.text or "") + element.tail
+        else:
+            before.tail = (before.tail or "") + element.tail
+    parent.remove(element)
+
+
+def _tree(text: str) -> Element | None:
+    from lxml import etree
+
+    data = text.encode("utf-8", "replace")
+    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        root = etree.fromstring(data, parser) if data.strip() else None
+    except etree.XMLSyntaxError:
+        return None
+    return root if root is not None and isinstance(root.tag, str) else None
+
+
+def _without_giant_tags(text: str) -> str:
+    """The text with the attributes of giant tags cut out."""
+    parts, begin = [], 0
+    for token in _TOKEN.finditer(text):
+        start, end = token.span(4)
+        if end - start > MANY_CHARS and _giant(text[start:end]):
+            parts.append(text[begin:start])
+            begin = end
+    return "".join([*parts, text[begin:]]) if parts else text
+
+
+def _giant(attributes: str) -> bool:
+    return len(attributes) > MAX_ATTRIBUTES_CHARS or sum(1 for _ in _ATTRIBUTE.finditer(attributes)) > MAX_ATTRIBUTES
+
+
+def _flattened(text: str) -> str:
+    """The text without the tags that open below the depth limit, and without the end tags that belong to them."""
+    parts: list[str] = []
+    begin, depth = 0, 0
+    for token in _TOKEN.finditer(text):
+        name = (token.group(3) or "").lower()
+        if not name or name in VOID or name in SELF_CLOSING:
+            continue
+        closing = bool(token.group(2))
+        depth = max(0, depth - 1) if closing else depth + 1
+        if depth + closing > MAX_DEPTH // 2:
+            parts.append(text[begin : token.start()])
+            parts.append(" ")
+            begin = token.end()
+    parts.append(text[begin:])
+    return "".join(parts)

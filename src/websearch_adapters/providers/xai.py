@@ -1,0 +1,460 @@
+"""xAI: answers by the Responses API, whose models search the web, and X if wanted, on the server.
+
+Source: xAI's API documentation of November 2026 and recorded replies of 2025 and 2026, read 2026-11-30. Replies differ in
+detail from OpenAI's and between relays; so they are read leniently, as plain objects.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from websearch_adapters.http import failures
+from websearch_adapters.http.client import Http, JsonReply, Request, api_base
+from websearch_adapters.http.sse import (
+    DONE,
+    Event,
+    ReplyBuffer,
+    empty_reply,
+    entries,
+    error_in_event,
+    fields,
+    interrupted,
+    json_fields,
+    model_names,
+    words,
+)
+from websearch_adapters.provider import Provider, examined, number
+from websearch_core import citations, profile, urls
+from websearch_core.errors import BadReply, Declined, ProviderError, Unreachable
+from websearch_core.fence import clean
+from websearch_core.ports import AnswerEngine, Filter, Probe
+from websearch_core.retry import RetryPolicy
+from websearch_core.values import Answer, Health, Note, SearchQuery, Source, Usage
+
+__all__ = ["PROVIDER", "ResponsesReply", "XaiResponses", "XaiSettings", "filter_notes", "from_wire", "to_wire"]
+
+NAME = "grok"
+"""Names the key, the errors and the spans."""
+LABEL = "grok_responses"
+"""Names the engine and its sources."""
+MAX_DOMAINS = 5
+MAX_SOURCES = 200
+TICKS_PER_USD = 10_000_000_000
+NANOS_PER_USD = 1_000_000_000
+PROBE_QUERY = SearchQuery(query="Reply with the single word: ready", depth="fast")
+
+ENDINGS = frozenset({"response.completed", "response.done", "response.incomplete", "done", "end", "complete", "completed"})
+DELTAS = frozenset({"response.output_text.delta", "response.text.delta", "content.delta"})
+TEXTS = frozenset({"response.output_text.done", "response.text.done"})
+SEARCH_COUNTERS = ("web_search_calls", "x_search_calls")
+
+Place: TypeAlias = tuple[int, int]
+"""Index of an output item, index of the part in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XaiSettings:
+    """How to use xAI, or a relay that speaks its Responses API."""
+
+    base_url: str = "https://api.x.ai/v1"
+    """A bare host, its /v1 or the whole endpoint; kept as the base."""
+    model: str = "grok-4.3"
+    """The model to use where nobody chooses one at run time."""
+    web_search: bool = True
+    x_search: bool = False
+    """Let the model search posts on X too; billed by posts and profiles read."""
+    max_turns: int | None = None
+    """Most rounds of searching in one answer; None leaves it to xAI."""
+    store: bool = False
+    """Let xAI keep the answer for 30 days."""
+    read_timeout_s: float = 120.0
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", api_base(self.base_url))
+
+
+# --- translations -------------------------------------------------------------------------------------------------
+
+
+def to_wire(query: SearchQuery, *, model: str, settings: XaiSettings, now: datetime) -> dict[str, Any]:
+    """The body of `POST /responses`. Unknown fields are refused there with 400 or 422, so only known ones are sent."""
+    system, user = profile.request_messages(query, now=now)
+    body: dict[str, Any] = {
+        "model": model,
+        "input": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "stream": True,
+        "store": settings.store,
+    }
+    if tools := [*_web_tool(query, settings), *_x_tool(query, settings, now)]:
+        body["tools"] = tools
+    if settings.max_turns is not None:
+        body["max_turns"] = settings.max_turns
+    return body
+
+
+def filter_notes(query: SearchQuery, settings: XaiSettings) -> tuple[Note, ...]:
+    """The note on filters that the search tool cannot keep by itself; empty when it keeps all."""
+    sent = _domain_filter(query) if settings.web_search else {}
+    unkept: list[Filter] = []
+    if query.include_domains and "allowed_domains" not in sent:
+        unkept.append("include_domains")
+    if query.exclude_domains and "excluded_domains" not in sent:
+        unkept.append("exclude_domains")
+    if query.fresh_within != "any":
+        unkept.append("fresh_within")
+    if not unkept:
+        return ()
+    text = f"{', '.join(unkept)}: asked for in words; kept by leaving out sources afterwards"
+    return (Note(code="filter_post_applied", text=text, provider=NAME),)
+
+
+def from_wire(response: Mapping[str, Any], *, base_url: str = "") -> Answer:
+    """An answer from a response object of 2025 or 2026, or a relay's variant of it.
+
+    Sources come from annotations, search calls, `citations`, inline markers and a closing list, cited ones first.
+
+    Raises:
+        Declined: nothing came because a content filter stepped in, or the model refused.
+        Unreachable: the response is empty or not finished.
+        ProviderError: the response reports a failure, by its code.
+    """
+    if error := failures.error_in_body(response, NAME, base_url):
+        raise error
+    _require_finished(response, base_url)
+    prose, listed = citations.split_sources(_text(response), provider=LABEL)
+    if not prose:
+        raise _blank(response)
+    found = (*_structured_sources(response), *citations.inline(prose, provider=LABEL), *listed)
+    calls = sum(_is_search(item) for item in _output(response))
+    searches = _searches(fields(response.get("usage")))
+    cited = any(True for _ in _annotations(response)) or bool(entries(response.get("citations")))
+    return Answer(
+        text=prose,
+        sources=citations.cited_first(citations.unite(found))[:MAX_SOURCES],
+        engine=LABEL,
+        model=words(response.get("model"))[:200],
+        searched=bool(calls or searches or cited or citations.markers(prose)),
+        usage=_usage(response, searches=searches if searches is not None else calls),
+        notes=_incomplete(response),
+    )
+
+
+class ResponsesReply:
+    """Reads the reply to `POST /responses`: an event stream or one object, whichever comes.
+
+    A stream tells its text up to four times, as pieces, as finished text, as finished item and in the closing response.
+    The most complete telling counts, and only that one.
+    """
+
+    def __init__(self, base_url: str = "") -> None:
+        self._base_url = base_url
+        self._reply = ReplyBuffer(NAME, base_url)
+        self._final: dict[str, Any] | None = None
+        self._items: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[Place, list[str]] = {}
+        self._texts: dict[Place, str] = {}
+        self._annotations: dict[Place, list[Any]] = {}
+
+    def feed(self, chunk: bytes, /) -> bool:
+        """Take the next bytes; True at the event that ends the stream, however long the line stays open.
+
+        Raises:
+            ProviderError: the stream reports a failure.
+        """
+        return any(self._take(event) for event in self._reply.feed(chunk))
+
+    def close(self) -> Answer:
+        """The answer.
+
+        Raises:
+            Unreachable: the stream broke off; what came of it is no answer.
+            WrongAddress, ProviderError: as `from_wire`, or a page came instead of a reply.
+        """
+        if not self._reply.streamed:
+            return from_wire(self._reply.body(), base_url=self._base_url)
+        if self._final is None and not any(self._take(event) for event in self._reply.flush()):
+            raise interrupted(NAME, after_content=any(map(_item_text, self._collected())))
+        return from_wire(self._response(), base_url=self._base_url)
+
+    def _take(self, event: Event) -> bool:
+        payload = json_fields(event.data)
+        if error := error_in_event(event, payload, provider=NAME, base_url=self._base_url):
+            raise error
+        kind = words(payload.get("type")) or event.name
+        if kind == "response.failed":
+            raise _failure(fields(payload.get("response")), self._base_url)
+        if kind in ENDINGS or event.data.strip() == DONE:
+            status = {"status": "incomplete"} if kind == "response.incomplete" else {}
+            self._final = {**status, **fields(payload.get("response"))}
+            return True
+        self._note(kind, payload)
+        return False
+
+    def _note(self, kind: str, payload: Mapping[str, Any]) -> None:
+        place = (_index(payload.get("output_index")), _index(payload.get("content_index")))
+        if kind in DELTAS:
+            self._pieces.setdefault(place, []).append(words(payload.get("delta")))
+        elif kind in TEXTS:
+            self._texts[place] = words(payload.get("text"))
+        elif kind == "response.output_text.annotation.added":
+            self._annotations.setdefault(place, []).append(payload.get("annotation"))
+        elif kind == "response.output_item.done":
+            self._items[place[0]] = fields(payload.get("item"))
+
+    def _collected(self) -> list[dict[str, Any]]:
+        """The output items as far as the stream told them, without its closing response."""
+        told: dict[int, list[dict[str, Any]]] = {}
+        for place in sorted({*self._pieces, *self._texts, *self._annotations}):
+            text = self._texts.get(place) or "".join(self._pieces.get(place, ()))
+            part = {"type": "output_text", "text": text, "annotations": self._annotations.get(place, [])}
+            told.setdefault(place[0], []).append(part)
+        items = {index: {"type": "message", "content": content} for index, content in told.items()}
+        items |= {index: item for index, item in self._items.items() if index not in told or _item_text(item)}
+        return [items[index] for index in sorted(items)]
+
+    def _response(self) -> dict[str, Any]:
+        """The closing response, filled from the stream where it lacks the text or an item."""
+        final = self._final or {}
+        output, told = _output(final), self._collected()
+        if any(map(_item_text, output)):
+            known = {words(item.get("id")) for item in output}
+            told = [*output, *(_wordless(item) for item in told if words(item.get("id")) not in known)]
+        return {**final, "output": told or output}
+
+
+def _web_tool(query: SearchQuery, settings: XaiSettings) -> list[dict[str, Any]]:
+    if not settings.web_search:
+        return []
+    kept = _domain_filter(query)
+    return [{"type": "web_search", "filters": kept} if kept else {"type": "web_search"}]
+
+
+def _domain_filter(query: SearchQuery) -> dict[str, list[str]]:
+    """One list of at most five hosts; both lists together are refused with 400."""
+    for name, domains in (("allowed_domains", query.include_domains), ("excluded_domains", query.exclude_domains)):
+        if domains and len(domains) <= MAX_DOMAINS:
+            return {name: [urls.host(f"https://{domain.strip().removeprefix('*.')}") for domain in domains]}
+    return {}
+
+
+def _x_tool(query: SearchQuery, settings: XaiSettings, now: datetime) -> list[dict[str, Any]]:
+    """Posts are wanted unless the query's hosts leave X out."""
+    included = any(urls.host_matches("x.com", domain) for domain in query.include_domains)
+    excluded = any(urls.host_matches("x.com", domain) for domain in query.exclude_domains)
+    if not settings.x_search or excluded or (query.include_domains and not included):
+        return []
+    oldest = profile.oldest_day(query, now)
+    return [{"type": "x_search", "from_date": oldest} if oldest else {"type": "x_search"}]
+
+
+def _output(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [item for item in entries(response.get("output")) if isinstance(item, dict)]
+
+
+def _text(response: Mapping[str, Any]) -> str:
+    """The words of the message items, repeated items once; never those of reasoning."""
+    said = list(dict.fromkeys(text for item in _output(response) if (text := _item_text(item).strip())))
+    text = "\n\n".join(said) or words(response.get("output_text"))
+    return citations.without_thinking(clean(text)).strip()
+
+
+def _item_text(item: Mapping[str, Any]) -> str:
+    return "".join(words(part.get("text")) for part in _parts(item) if part.get("type") in {"output_text", "text"})
+
+
+def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if item.get("type") not in {"message", None}:
+        return []
+    if isinstance(content := item.get("content"), str):
+        return [{"type": "output_text", "text": content}]
+    return [part for part in entries(content) if isinstance(part, dict)]
+
+
+def _wordless(item: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "content": [{**part, "text": ""} for part in _parts(item)]}
+
+
+def _annotations(response: Mapping[str, Any]) -> Iterator[object]:
+    for item in _output(response):
+        for part in _parts(item):
+            yield from entries(part.get("annotations"))
+            yield from entries(part.get("citations"))
+
+
+def _structured_sources(response: Mapping[str, Any]) -> Iterator[Source]:
+    """What the reply names outside of its text, in order of trust."""
+    seen = (entry for item in _output(response) if _is_search(item) for entry in _call_entries(item))
+    listed = entries(response.get("citations"))
+    for group, is_cited in ((_annotations(response), True), (seen, False), (listed, False)):
+        for entry in group:
+            if source := citations.source_of(entry, provider=LABEL, evidence="cited" if is_cited else "listed"):
+                yield source
+
+
+def _call_entries(item: Mapping[str, Any]) -> list[Any]:
+    action = fields(item.get("action"))
+    return [*entries(action.get("sources")), action.get("url")]
+
+
+def _is_search(item: Mapping[str, Any]) -> bool:
+    """Whether an output item is a search that ran; X searches appear as custom calls named `x_…`."""
+    kind, name = words(item.get("type")), words(item.get("name"))
+    is_call = kind in {"web_search_call", "x_search_call"} or (kind == "custom_tool_call" and name.startswith("x_"))
+    return is_call and item.get("status") != "failed"
+
+
+def _searches(usage: Mapping[str, Any]) -> int | None:
+    """Searches by the usage counters; None where there are none."""
+    details = fields(usage.get("server_side_tool_usage_details"))
+    counters = [details.get(name) for name in SEARCH_COUNTERS]
+    by_tool = fields(usage.get("server_side_tool_usage"))
+    counters += [value for name, value in by_tool.items() if "SEARCH" in name.upper()] if not details else []
+    counted = [count for value in counters if (count := _count(value)) is not None]
+    return sum(counted) if counted else _count(usage.get("num_server_side_tools_used"))
+
+
+def _usage(response: Mapping[str, Any], *, searches: int) -> Usage | None:
+    usage = fields(response.get("usage"))
+    if not usage:
+        return None
+    return Usage(
+        input_tokens=_count(usage.get("input_tokens")),
+        output_tokens=_count(usage.get("output_tokens")),
+        searches=searches,
+        cost_usd=_cost(usage),
+    )
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    for name, per_usd in (("cost_in_usd_ticks", TICKS_PER_USD), ("cost_in_nano_usd", NANOS_PER_USD)):
+        value = usage.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            value = float(value[:30])
+        if (amount := number(value)) is not None:
+            return amount / per_usd
+    return None
+
+
+def _count(value: object) -> int | None:
+    amount = number(value)
+    return int(amount) if amount is not None and amount >= 0 else None
+
+
+def _index(value: object) -> int:
+    return _count(value) or 0
+
+
+def _require_finished(response: Mapping[str, Any], base_url: str) -> None:
+    status = response.get("status")
+    if status == "failed":
+        raise _failure(response, base_url)
+    if status in {"in_progress", "queued", "cancelled"}:
+        raise interrupted(NAME, after_content=bool(_text(response)))
+
+
+def _failure(response: Mapping[str, Any], base_url: str) -> ProviderError:
+    told = response.get("error") or {"code": "server_error"}
+    return failures.error_in_body({"error": told}, NAME, base_url) or BadReply("the response failed", provider=NAME)
+
+
+def _reason(response: Mapping[str, Any]) -> str:
+    """Why a response is incomplete, as a slug; empty for a complete one."""
+    if response.get("status") != "incomplete":
+        return ""
+    reason = words(fields(response.get("incomplete_details")).get("reason"))
+    return reason if reason.isidentifier() and len(reason) < 40 else "unknown"
+
+
+def _incomplete(response: Mapping[str, Any]) -> tuple[Note, ...]:
+    reason = _reason(response)
+    return (Note(code="answer_incomplete", text=f"the answer ends early: {reason}", provider=NAME),) if reason else ()
+
+
+def _blank(response: Mapping[str, Any]) -> Declined | Unreachable:
+    refused = any(part.get("type") == "refusal" for item in _output(response) for part in _parts(item))
+    if _reason(response) != "content_filter" and not refused:
+        return empty_reply(NAME)
+    return Declined(
+        f"{NAME} declined to answer",
+        provider=NAME,
+        hint="Ask in other words.",
+        http_status=200,
+        diagnostics={"error_type": "content_filter"},
+    )
+
+
+# --- the engine ---------------------------------------------------------------------------------------------------
+
+
+def _local_now() -> datetime:
+    return datetime.now(UTC).astimezone()
+
+
+class XaiResponses(AnswerEngine, Probe):
+    """Answers with xAI's server-side search."""
+
+    name = LABEL
+
+    def __init__(
+        self, http: Http, settings: XaiSettings, model: Callable[[], str], now: Callable[[], datetime] = _local_now
+    ) -> None:
+        """`model` is asked at every call for the model to use; `now` tells the time with its zone."""
+        self._http = http
+        self._settings = settings
+        self._model = model
+        self._now = now
+
+    async def answer(self, query: SearchQuery, /) -> Answer:
+        """Answer with the sources that the reply names.
+
+        Raises:
+            ProviderError: every way in which the engine can fail.
+            WrongAddress: the address leads to a page or a redirect.
+        """
+        answer = await self._http.retrying(self._settings.retry)(self._request(query), self._reader)
+        return dataclasses.replace(answer, notes=(*filter_notes(query, self._settings), *answer.notes))
+
+    async def probe(self, *, live: bool = False) -> Health:
+        """List the models, which is free; with `live`, also answer a question of one word, which is billed."""
+        return await examined(self.name, self._examine(live=live))
+
+    async def _examine(self, *, live: bool) -> Health:
+        base_url = self._settings.base_url
+        listing = Request(provider=NAME, base_url=base_url, path="/models", method="GET", read_timeout_s=10.0)
+        models = model_names(await self._http.exchange(listing, lambda: JsonReply(NAME, base_url)))
+        if live:
+            await self._http.exchange(self._request(PROBE_QUERY), self._reader)
+        detail = f"{'answers; ' if live else ''}lists {len(models)} models"
+        return Health(part=self.name, state="ok", detail=detail, models=models)
+
+    def _request(self, query: SearchQuery) -> Request:
+        settings = self._settings
+        return Request(
+            provider=NAME,
+            base_url=settings.base_url,
+            path="/responses",
+            body=to_wire(query, model=query.model or self._model(), settings=settings, now=self._now()),
+            read_timeout_s=settings.read_timeout_s,
+        )
+
+    def _reader(self) -> ResponsesReply:
+        return ResponsesReply(self._settings.base_url)
+
+
+def _make(settings: XaiSettings, http: Http) -> XaiResponses:
+    return XaiResponses(http, settings, lambda: settings.model)
+
+
+PROVIDER = Provider(
+    name="xai",
+    offers=frozenset({"answer"}),
+    settings=XaiSettings,
+    make=_make,
+    needs_key=True,
+    source="docs.x.ai, Responses API and search tools; read 2026-11-30",
+)

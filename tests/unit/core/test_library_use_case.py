@@ -1,0 +1,182 @@
+"""What filling, emptying and listing the library comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+import pytest
+
+from websearch_core.errors import Unreachable
+from websearch_core.library import LibraryChange, ManageLibrary, pages_in
+from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper
+from websearch_core.values import Link, MapRequest, Note, Page, SiteMap, as_plain
+
+pytestmark = pytest.mark.anyio
+
+SITE = "https://site.example"
+DOWN = Unreachable("no route", provider="net")
+
+
+def page(number: int) -> Page:
+    return Page(url=f"{SITE}/{number:04}", title=f"Page {number}", text=f"Text {number}.", provider="test")
+
+
+def manage(library: FakeLibrary, extractor: FakeExtractor | None = None, mapper: FakeMapper | None = None) -> ManageLibrary:
+    return ManageLibrary(library=library, extractor=extractor or FakeExtractor(), mapper=mapper or FakeMapper())
+
+
+async def test_a_page_is_read_and_put_in() -> None:
+    library = FakeLibrary()
+    use = manage(library, FakeExtractor({f"{SITE}/a": "A ferry."}))
+    assert await use.add_url(f"{SITE}/a") == LibraryChange(added=1, total=1)
+    assert len(await library.search("ferry")) == 1
+
+
+async def test_a_page_that_is_in_it_unchanged_is_skipped() -> None:
+    use = manage(FakeLibrary(), FakeExtractor({f"{SITE}/a": "A ferry."}))
+    await use.add_url(f"{SITE}/a")
+    assert await use.add_url(f"{SITE}/a") == LibraryChange(skipped=1, total=1)
+
+
+@pytest.mark.parametrize(
+    ("extractor", "url", "code"),
+    [
+        (FakeExtractor(None), f"{SITE}/a", "empty_result"),
+        (FakeExtractor({f"{SITE}/a": "  \n "}), f"{SITE}/a", "empty_result"),
+        (FakeExtractor(DOWN), f"{SITE}/a", "net_unreachable"),
+        (FakeExtractor(), "not an address", "invalid_input"),
+        (FakeExtractor(), "file:///etc/passwd", "invalid_input"),
+    ],
+    ids=["declined", "blank", "down", "no address", "file"],
+)
+async def test_a_page_that_cannot_be_read_is_an_error_with_a_way_out(extractor: FakeExtractor, url: str, code: str) -> None:
+    library = FakeLibrary()
+    change = await manage(library, extractor).add_url(url)
+    assert (change.status, change.error, change.added) == ("error", code, 0)
+    assert change.next_action
+    assert await library.entries() == ()
+
+
+async def test_pages_are_taken_fifty_at_a_time() -> None:
+    """So that a large folder is never held in memory."""
+    asked: list[int] = []
+
+    def pages() -> Iterator[Page]:
+        for number in range(120):
+            asked.append(number)
+            yield page(number)
+
+    class Watched(FakeLibrary):
+        async def add(self, pages: Sequence[Page], /) -> int:
+            batches.append(len(asked))
+            return await super().add(pages)
+
+    batches: list[int] = []
+    change = await manage(Watched()).add_pages(pages())
+    assert change.added == 120
+    assert batches == [50, 100, 120]
+
+
+async def test_pages_known_and_new_are_told_apart() -> None:
+    library = FakeLibrary([page(number) for number in range(60)])
+    assert await manage(library).add_pages(page(number) for number in range(70)) == LibraryChange(added=10, skipped=60, total=70)
+
+
+async def test_no_page_at_all_is_a_failure() -> None:
+    change = await manage(FakeLibrary()).add_pages([])
+    assert (change.status, change.error) == ("error", "empty_result")
+
+
+async def test_a_folder_that_fails_half_way_tells_what_was_written() -> None:
+    def pages() -> Iterator[Page]:
+        yield from (page(number) for number in range(50))
+        raise DOWN
+
+    library = FakeLibrary()
+    change = await manage(library).add_pages(pages())
+    assert (change.status, change.added, change.total) == ("error", 50, 50)
+    assert await pages_in(library) == 50
+
+
+async def test_a_site_is_mapped_and_read() -> None:
+    links = tuple(Link(url=f"{SITE}/{number}") for number in range(10))
+    note = Note(code="robots", text="one page is closed")
+    mapper = FakeMapper(SiteMap(root=SITE, links=links, provider="map", notes=(note,)))
+    extractor = FakeExtractor({link.url: f"Text of {link.url}" for link in links})
+    change = await manage(FakeLibrary(), extractor, mapper).add_site(MapRequest(url=SITE, offset=2, limit=5))
+    assert change == LibraryChange(added=5, total=5, notes=(note,))
+    assert sorted(request.url for request in extractor.asked) == [f"{SITE}/{number}" for number in range(2, 7)]
+
+
+async def test_a_site_of_which_some_pages_fail_is_a_partial_success() -> None:
+    links = tuple(Link(url=f"{SITE}/{number}") for number in range(3))
+    mapper = FakeMapper(SiteMap(root=SITE, links=links, provider="map"))
+    extractor = FakeExtractor({f"{SITE}/0": "Good.", f"{SITE}/1": DOWN})
+    change = await manage(FakeLibrary(), extractor, mapper).add_site(MapRequest(url=SITE))
+    assert (change.status, change.added, change.partial) == ("partial_success", 1, True)
+    assert change.error_detail is not None
+    assert [note.text for note in change.notes] == ["2 pages of the site could not be read"]
+
+
+async def test_a_site_of_which_no_page_can_be_read_is_an_error() -> None:
+    change = await manage(FakeLibrary(), FakeExtractor(DOWN)).add_site(MapRequest(url=SITE))
+    assert (change.status, change.error, change.total) == ("error", "net_unreachable", 0)
+
+
+async def test_a_site_that_cannot_be_mapped_is_an_error() -> None:
+    change = await manage(FakeLibrary(), mapper=FakeMapper(DOWN)).add_site(MapRequest(url=SITE))
+    assert (change.status, change.error) == ("error", "net_unreachable")
+
+
+async def test_pages_are_removed_by_prefix() -> None:
+    change = await manage(FakeLibrary([page(1), page(2)])).remove(f"{SITE}/0001")
+    assert change == LibraryChange(removed=1, total=1)
+
+
+async def test_removing_what_is_not_there_is_a_failure() -> None:
+    change = await manage(FakeLibrary([page(1)])).remove("https://nowhere.example")
+    assert (change.status, change.error, change.removed) == ("error", "empty_result", 0)
+
+
+async def test_entries_are_listed_piece_by_piece() -> None:
+    use = manage(FakeLibrary([page(number) for number in range(5)]))
+    first = await use.entries(limit=3)
+    assert ([entry.title for entry in first.entries], first.total, first.next_offset) == (["Page 0", "Page 1", "Page 2"], 5, 3)
+    rest = await use.entries(offset=3, limit=3)
+    assert ([entry.title for entry in rest.entries], rest.next_offset) == (["Page 3", "Page 4"], None)
+
+
+async def test_an_empty_library_says_how_to_fill_it() -> None:
+    change = await manage(FakeLibrary()).entries()
+    assert [note.code for note in change.notes] == ["library_empty"]
+    assert "websearch library add PATH_OR_URL" in change.notes[0].text
+
+
+@pytest.mark.parametrize("call", ["add_url", "add_pages", "remove", "entries", "add_site"])
+async def test_a_library_out_of_order_is_an_error_and_not_an_exception(call: str) -> None:
+    links = (Link(url=f"{SITE}/a"),)
+    broken = manage(
+        FakeLibrary(failure=Unreachable("in use", provider="library")),
+        FakeExtractor({f"{SITE}/a": "Text."}),
+        FakeMapper(SiteMap(root=SITE, links=links, provider="map")),
+    )
+    calls: dict[str, Callable[[], Awaitable[LibraryChange]]] = {
+        "add_url": lambda: broken.add_url(f"{SITE}/a"),
+        "add_pages": lambda: broken.add_pages([page(1)]),
+        "remove": lambda: broken.remove(SITE),
+        "entries": broken.entries,
+        "add_site": lambda: broken.add_site(MapRequest(url=SITE)),
+    }
+    change = await calls[call]()
+    assert (change.status, change.error) == ("error", "library_unreachable")
+
+
+async def test_all_pages_are_counted_however_many() -> None:
+    assert await pages_in(FakeLibrary([page(number) for number in range(2_500)])) == 2_500
+    assert await pages_in(FakeLibrary([page(number) for number in range(1_000)])) == 1_000
+
+
+async def test_a_change_is_json() -> None:
+    plain = as_plain(await manage(FakeLibrary([page(1)])).entries())
+    assert isinstance(plain, dict)
+    assert plain["entries"] == [{"url": f"{SITE}/0001", "title": "Page 1", "chars": 7, "added_at": "2026-01-01T00:00:00Z"}]
