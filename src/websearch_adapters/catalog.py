@@ -14,7 +14,7 @@ from websearch_core.errors import NotConfigured
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["BUILT_IN", "GROUP", "provider"]
+__all__ = ["BUILT_IN", "COMPOSED", "GROUP", "provider"]
 
 GROUP = "websearch.providers"
 """Entry-point group in which a package offers its providers: `acme = "acme_websearch:PROVIDER"`."""
@@ -25,18 +25,21 @@ BUILT_IN = {
     "tavily": "websearch_adapters.providers.tavily:PROVIDER",
     "firecrawl": "websearch_adapters.providers.firecrawl:PROVIDER",
     "echo": "websearch_adapters.providers.echo:PROVIDER",
-    "library": "websearch_adapters.providers.library:PROVIDER",
-    "local": "websearch_adapters.providers.local:PROVIDER",
 }
 """Name → `module:attribute`. A plugin cannot take one of these names."""
+
+COMPOSED = frozenset({"library", "local"})
+"""Names of parts that need more than settings and HTTP, so that the composition root builds them; no plugin can take them."""
 
 
 def provider(name: str) -> Provider:
     """The provider of this name.
 
     Raises:
-        NotConfigured: nobody offers it, two packages do, or the plugin that does is broken.
+        NotConfigured: nobody offers it, two packages do, the plugin that does is broken, or it is one of `COMPOSED`.
     """
+    if name in COMPOSED:
+        raise NotConfigured(f"{name!r} is a part of this program and not built by name", provider=name)
     if (place := BUILT_IN.get(name)) is not None:
         module, attribute = place.split(":")
         built_in: Provider = getattr(importlib.import_module(module), attribute)
@@ -80,6 +83,6 @@ def _broken(name: str, entry: EntryPoint, what: str) -> NotConfigured:
 def _nearest(name: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name.lower(), BUILT_IN, n=1)
+    near = difflib.get_close_matches(name.lower(), [*BUILT_IN, *sorted(COMPOSED)], n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
     return f"{guess}Built in are {', '.join(BUILT_IN)}; other names need a package with an entry point in group {GROUP}."

@@ -29,7 +29,7 @@ from websearch_core.errors import (
 )
 from websearch_core.events import SILENT, Observer
 from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
-from websearch_core.values import Answer, FetchRequest, Note, SearchQuery, SearchResult, Source, SourceList
+from websearch_core.values import Answer, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
 
 __all__ = ["Search", "SearchRules"]
 
@@ -197,11 +197,14 @@ class Search:
 
         async def read(source: Source) -> Source:
             async with gate:
+                if source.content:  # the finder brought it; keep it as the page, so that web_fetch reads on in this text
+                    page = Page(url=source.url, title=source.title, text=source.content, provider=source.provider)
+                    await self.cache.put(fingerprint.of_page(source.url), page, ttl_s=self.rules.page_ttl_s)
+                    return source
                 request = FetchRequest(url=source.url)
                 page = await read_through(self.cache, self.extractor, request, ttl_s=self.rules.page_ttl_s)
-            return dataclasses.replace(
-                source, content=page.text, title=source.title or page.title, published=source.published or page.published
-            )
+            title, published = source.title or page.title, source.published or page.published
+            return dataclasses.replace(source, content=page.text, title=title, published=published)
 
         first = [source for source in result.sources[: self.rules.contents] if not source.url.startswith("file:")]
         reading = {source.url: _started(read(source), tasks) for source in first}

@@ -305,13 +305,13 @@ class _Parts:
     def _tavily(self) -> object:
         from websearch_adapters.providers.tavily import Tavily, TavilySettings
 
-        return Tavily(self._http, TavilySettings(base_url=self._settings.tavily.api_url))
+        return Tavily(self._http, TavilySettings(base_url=self._settings.tavily.api_url, retry=self._retry))
 
     def _firecrawl(self) -> object:
         from websearch_adapters.providers.firecrawl import Firecrawl, FirecrawlSettings
 
         chosen = self._settings.firecrawl
-        return Firecrawl(self._http, FirecrawlSettings(base_url=chosen.api_url, keyed=bool(chosen.api_keys)))
+        return Firecrawl(self._http, FirecrawlSettings(base_url=chosen.api_url, keyed=bool(chosen.api_keys), retry=self._retry))
 
     def _library_finder(self) -> object:
         from websearch_adapters.providers.library import LibraryFinder

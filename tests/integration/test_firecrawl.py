@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
+
 from upstreams.firecrawl import FirecrawlUpstream, Scraped, rate_limited
 from upstreams.script import Script, example, hang, html_page, not_json, ok, scenario, status
 from upstreams.simulator import Simulator
-
 from websearch_adapters.http.client import Http
 from websearch_adapters.providers.firecrawl import PROVIDER, Firecrawl, FirecrawlSettings
 from websearch_core.errors import (
@@ -29,6 +29,13 @@ from websearch_core.errors import (
 )
 from websearch_core.ports import Extractor, Mapper, Probe, SourceFinder
 from websearch_core.retry import RetryPolicy
+from websearch_core.testing.contracts import (
+    ExtractorContract,
+    Hanging,
+    MapperContract,
+    ProbeContract,
+    SourceFinderContract,
+)
 from websearch_core.testing.fakes import FakeCredentials
 from websearch_core.values import FetchRequest, MapRequest, SearchQuery
 
@@ -374,4 +381,111 @@ async def test_the_declaration_builds_an_object_that_satisfies_its_ports() -> No
         assert callable(probe.probe)
     made = PROVIDER.make(PROVIDER.settings(), Http(FakeCredentials({})))
     assert isinstance(made, Firecrawl)
-    assert (PROVIDER.offers, PROVIDER.needs_key) == ({"find", "extract", "map"}, True)
+    assert set(PROVIDER.offers) == {"find", "extract", "map"}
+    assert PROVIDER.needs_key
+
+
+# --- the suites of the ports --------------------------------------------------------------------------------------
+
+Over = Callable[[Simulator], Firecrawl]
+FAILURES = [status(401), status(500), status(429, retry_after_s=90), html_page(), not_json(), ok({})]
+
+
+class _OverFirecrawl:
+    """A provider for any simulator, closed when the test ends."""
+
+    @pytest.fixture
+    def secrets(self) -> Sequence[str]:
+        return ("fc-good",)
+
+    @pytest.fixture
+    async def over(self) -> AsyncIterator[Over]:
+        async with AsyncExitStack() as stack:
+
+            def opened(upstream: Simulator) -> Firecrawl:
+                http = Http(FakeCredentials({"firecrawl": "fc-good"}), transport=httpx.ASGITransport(upstream))
+                stack.push_async_callback(http.aclose)
+                return Firecrawl(http, FirecrawlSettings(base_url="http://firecrawl.test", retry=AT_ONCE))
+
+            yield opened
+
+    @pytest.fixture(params=FAILURES, ids=lambda step: step.name)
+    def failing(self, over: Over, request: pytest.FixtureRequest) -> Firecrawl:
+        return over(FirecrawlUpstream(script=request.param))
+
+    @pytest.fixture
+    def hanging(self, over: Over) -> Hanging[Firecrawl]:
+        upstream = FirecrawlUpstream(script=hang())
+        return Hanging(
+            part=over(upstream),
+            entered=lambda: upstream.until(lambda it: it.in_flight == 1),
+            left=lambda: upstream.until(lambda it: it.disconnects == 1),
+        )
+
+
+class TestFirecrawlAsFinder(_OverFirecrawl, SourceFinderContract):
+    @pytest.fixture
+    def finder(self, over: Over) -> SourceFinder:
+        return over(FirecrawlUpstream())
+
+    @pytest.fixture
+    def empty_finder(self, over: Over) -> SourceFinder:
+        return over(FirecrawlUpstream(sources=()))
+
+    @pytest.fixture
+    def failing_finder(self, failing: Firecrawl) -> SourceFinder:
+        return failing
+
+    @pytest.fixture
+    def hanging_finder(self, hanging: Hanging[Firecrawl]) -> Hanging[SourceFinder]:
+        return hanging
+
+
+class TestFirecrawlAsExtractor(_OverFirecrawl, ExtractorContract):
+    @pytest.fixture
+    def extractor(self, over: Over) -> Extractor:
+        return over(FirecrawlUpstream())
+
+    @pytest.fixture
+    def blank_extractor(self, over: Over) -> Extractor:
+        return over(FirecrawlUpstream(script=example("firecrawl/v2.scrape.empty.json")))
+
+    @pytest.fixture
+    def failing_extractor(self, failing: Firecrawl) -> Extractor:
+        return failing
+
+    @pytest.fixture
+    def hanging_extractor(self, hanging: Hanging[Firecrawl]) -> Hanging[Extractor]:
+        return hanging
+
+
+class TestFirecrawlAsMapper(_OverFirecrawl, MapperContract):
+    @pytest.fixture
+    def mapper(self, over: Over) -> Mapper:
+        return over(FirecrawlUpstream())
+
+    @pytest.fixture
+    def empty_mapper(self, over: Over) -> Mapper:
+        return over(FirecrawlUpstream(site=()))
+
+    @pytest.fixture
+    def failing_mapper(self, failing: Firecrawl) -> Mapper:
+        return failing
+
+    @pytest.fixture
+    def hanging_mapper(self, hanging: Hanging[Firecrawl]) -> Hanging[Mapper]:
+        return hanging
+
+
+class TestFirecrawlAsProbe(_OverFirecrawl, ProbeContract):
+    @pytest.fixture
+    def probe(self, over: Over) -> Probe:
+        return over(FirecrawlUpstream())
+
+    @pytest.fixture
+    def failing_probe(self, failing: Firecrawl) -> Probe:
+        return failing
+
+    @pytest.fixture
+    def hanging_probe(self, hanging: Hanging[Firecrawl]) -> Hanging[Probe]:
+        return hanging

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
+
 from upstreams.script import Script, hang, html_page, not_json, ok, status
 from upstreams.simulator import Simulator
 from upstreams.tavily import TavilyUpstream
-
 from websearch_adapters.http.client import Http
 from websearch_adapters.providers.tavily import PROVIDER, Tavily, TavilySettings
 from websearch_core.errors import (
@@ -30,6 +30,13 @@ from websearch_core.errors import (
 )
 from websearch_core.ports import Extractor, Mapper, Probe, SourceFinder
 from websearch_core.retry import RetryPolicy
+from websearch_core.testing.contracts import (
+    ExtractorContract,
+    Hanging,
+    MapperContract,
+    ProbeContract,
+    SourceFinderContract,
+)
 from websearch_core.testing.fakes import FakeCredentials
 from websearch_core.values import FetchRequest, MapRequest, SearchQuery
 
@@ -296,7 +303,7 @@ async def test_a_reply_that_is_none_is_told_apart_and_not_repeated(step: Any, ki
 
 async def test_an_html_page_names_the_configured_address() -> None:
     async with tavily(TavilyUpstream(script=html_page())) as provider:
-        with pytest.raises(WrongAddress, match="http://tavily.test"):
+        with pytest.raises(WrongAddress, match=r"http://tavily\.test"):
             await provider.find(QUERY)
 
 
@@ -360,4 +367,111 @@ async def test_the_declaration_builds_an_object_that_satisfies_its_ports() -> No
         assert callable(probe.probe)
     made = PROVIDER.make(PROVIDER.settings(), Http(FakeCredentials({})))
     assert isinstance(made, Tavily)
-    assert (PROVIDER.offers, PROVIDER.needs_key) == ({"find", "extract", "map"}, True)
+    assert set(PROVIDER.offers) == {"find", "extract", "map"}
+    assert PROVIDER.needs_key
+
+
+# --- the suites of the ports --------------------------------------------------------------------------------------
+
+Over = Callable[[Simulator], Tavily]
+FAILURES = [status(401), status(500), status(429, retry_after_s=90), html_page(), not_json(), ok({})]
+
+
+class _OverTavily:
+    """A provider for any simulator, closed when the test ends."""
+
+    @pytest.fixture
+    def secrets(self) -> Sequence[str]:
+        return ("tvly-good",)
+
+    @pytest.fixture
+    async def over(self) -> AsyncIterator[Over]:
+        async with AsyncExitStack() as stack:
+
+            def opened(upstream: Simulator) -> Tavily:
+                http = Http(FakeCredentials({"tavily": "tvly-good"}), transport=httpx.ASGITransport(upstream))
+                stack.push_async_callback(http.aclose)
+                return Tavily(http, TavilySettings(base_url="http://tavily.test", retry=AT_ONCE))
+
+            yield opened
+
+    @pytest.fixture(params=FAILURES, ids=lambda step: step.name)
+    def failing(self, over: Over, request: pytest.FixtureRequest) -> Tavily:
+        return over(TavilyUpstream(script=request.param))
+
+    @pytest.fixture
+    def hanging(self, over: Over) -> Hanging[Tavily]:
+        upstream = TavilyUpstream(script=hang())
+        return Hanging(
+            part=over(upstream),
+            entered=lambda: upstream.until(lambda it: it.in_flight == 1),
+            left=lambda: upstream.until(lambda it: it.disconnects == 1),
+        )
+
+
+class TestTavilyAsFinder(_OverTavily, SourceFinderContract):
+    @pytest.fixture
+    def finder(self, over: Over) -> SourceFinder:
+        return over(TavilyUpstream())
+
+    @pytest.fixture
+    def empty_finder(self, over: Over) -> SourceFinder:
+        return over(TavilyUpstream(sources=()))
+
+    @pytest.fixture
+    def failing_finder(self, failing: Tavily) -> SourceFinder:
+        return failing
+
+    @pytest.fixture
+    def hanging_finder(self, hanging: Hanging[Tavily]) -> Hanging[SourceFinder]:
+        return hanging
+
+
+class TestTavilyAsExtractor(_OverTavily, ExtractorContract):
+    @pytest.fixture
+    def extractor(self, over: Over) -> Extractor:
+        return over(TavilyUpstream())
+
+    @pytest.fixture
+    def blank_extractor(self, over: Over) -> Extractor:
+        return over(TavilyUpstream(script=ok({"results": [{"url": "https://docs.example.org/page", "raw_content": ""}]})))
+
+    @pytest.fixture
+    def failing_extractor(self, failing: Tavily) -> Extractor:
+        return failing
+
+    @pytest.fixture
+    def hanging_extractor(self, hanging: Hanging[Tavily]) -> Hanging[Extractor]:
+        return hanging
+
+
+class TestTavilyAsMapper(_OverTavily, MapperContract):
+    @pytest.fixture
+    def mapper(self, over: Over) -> Mapper:
+        return over(TavilyUpstream())
+
+    @pytest.fixture
+    def empty_mapper(self, over: Over) -> Mapper:
+        return over(TavilyUpstream(site=()))
+
+    @pytest.fixture
+    def failing_mapper(self, failing: Tavily) -> Mapper:
+        return failing
+
+    @pytest.fixture
+    def hanging_mapper(self, hanging: Hanging[Tavily]) -> Hanging[Mapper]:
+        return hanging
+
+
+class TestTavilyAsProbe(_OverTavily, ProbeContract):
+    @pytest.fixture
+    def probe(self, over: Over) -> Probe:
+        return over(TavilyUpstream())
+
+    @pytest.fixture
+    def failing_probe(self, failing: Tavily) -> Probe:
+        return failing
+
+    @pytest.fixture
+    def hanging_probe(self, hanging: Hanging[Tavily]) -> Hanging[Probe]:
+        return hanging

@@ -89,7 +89,7 @@ class Pool(RuleBasedStateMachine):
         for _ in ring.keys:
             index, ring = choose(ring, later)
             used.add(index)
-        alive = set(range(len(ring.keys))) - self.dead
+        alive: set[int | None] = {index for index in range(len(ring.keys)) if index not in self.dead}
         assert used == (alive or {None})
 
     def _fail(self, data: st.DataObject, kind: type[ProviderError], wish: float | None) -> int:

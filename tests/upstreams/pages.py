@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from upstreams.exchange import Recorded
 from upstreams.script import Script, Step, answering, delay, html_page
 from upstreams.simulator import Simulator
 
@@ -80,8 +81,12 @@ class PagesSite(Simulator):
     """
 
     def __init__(self, pages: Mapping[str, Served], *, script: Script | Step | None = None) -> None:
-        acts = {path: page for path, page in pages.items() if isinstance(page, Step | Script)}
-        super().__init__(script=script, paths=acts)
+        super().__init__(script=script)
+        self.acts = {
+            path: page if isinstance(page, Script) else Script(page)
+            for path, page in pages.items()
+            if isinstance(page, Step | Script)
+        }
         self.pages = {
             path: Page(page) if isinstance(page, str) else page
             for path, page in pages.items()
@@ -90,6 +95,10 @@ class PagesSite(Simulator):
 
     def routes(self) -> list[BaseRoute]:
         return [Route("/{path:path}", self._page, methods=["GET"])]
+
+    def _step(self, request: Recorded) -> Step:
+        act = self.acts.get(request.path)
+        return super()._step(request) if act is None else act.next()
 
     async def _page(self, request: Request) -> Response:
         path = request.url.path

@@ -27,6 +27,7 @@ MEAGRE_CHARS = 250
 """Markdown below this may mean that the choice of content missed the page."""
 SHELL_CHARS = 300
 CHECK_CHARS = 1_500
+MARKUP_CHARS = 500_000
 MAX_LINKS = 5_000
 MAX_LINK_TEXT_CHARS = 200
 
@@ -96,9 +97,8 @@ def read_html(text: str, url: str) -> HtmlDocument:
     about = metadata.of_page(root)
     base_url = _base(root, url)
     links = tuple(_links(root, base_url))
-    signs = _signs(root, text)
     body = _content(root, text, base_url, about)
-    outcome = _outcome(about.title, body, signs)
+    outcome = _outcome(about.title, body, text)
     return HtmlDocument(
         title=about.title,
         markdown=body if outcome == "content" else "",
@@ -178,43 +178,38 @@ def _says_nofollow(root: Element) -> bool:
 # --- no page at all -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Signs:
-    """What the whole page shows, taken before it is cleaned."""
+def _outcome(title: str, body: str, text: str) -> ReadOutcome:
+    """A page with enough content is one, whatever words stand in it; only a meagre one is looked at again."""
+    if len(body) >= CHECK_CHARS:
+        return "content"
+    root = parse(text)
+    if root is None:
+        return "empty"
+    if _is_check(title, body, text, scripted=next(root.iter("script"), None) is not None):
+        return "blocked"
+    if len(body) < SHELL_CHARS and _is_shell(root, body):
+        return "script_shell"
+    return "content" if body.strip() else "empty"
 
-    scripts: bool
-    app_root: bool
-    """An empty element that an application draws into."""
-    asks_for_script: bool
-    check_markup: bool
+
+def _is_check(title: str, body: str, text: str, *, scripted: bool) -> bool:
+    marked = CHECK_MARKUP.search(text[:MARKUP_CHARS]) is not None
+    worded = CHECK_WORDS.search(body) is not None
+    if CHECK_TITLE.match(title):
+        return marked or worded or scripted
+    return marked and (worded or len(body) < 100)
 
 
-def _signs(root: Element, text: str) -> _Signs:
-    body = body_of(root)
-    noscript = " ".join(text_of(element) for element in body.iter("noscript"))
-    return _Signs(
-        scripts=next(root.iter("script"), None) is not None,
-        app_root=any(_is_app_root(element) for element in body.iter("div", "main", "app-root")),
-        asks_for_script=SCRIPT_WORDS.search(noscript) is not None,
-        check_markup=CHECK_MARKUP.search(text) is not None,
+def _is_shell(root: Element, body: str) -> bool:
+    """Hardly any text, a script, and an empty place for it to draw into or a plea for it."""
+    if next(root.iter("script"), None) is None:
+        return False
+    pleas = " ".join([body, *(text_of(element) for element in root.iter("noscript"))])
+    return SCRIPT_WORDS.search(pleas) is not None or any(
+        _is_app_root(element) for element in body_of(root).iter("div", "main", "app-root")
     )
 
 
 def _is_app_root(element: Element) -> bool:
-    named = (
-        (element.get("id") or "").lower() in APP_ROOT_IDS
-        or element.tag == "app-root"
-        or element.get("data-reactroot") is not None
-    )
-    return named and len(text_of(element).strip()) < SHELL_CHARS
-
-
-def _outcome(title: str, body: str, signs: _Signs) -> ReadOutcome:
-    size = len(body)
-    if size < CHECK_CHARS and CHECK_TITLE.match(title) and (signs.check_markup or signs.scripts or CHECK_WORDS.search(body)):
-        return "blocked"
-    if size < CHECK_CHARS and signs.check_markup and (CHECK_WORDS.search(body) or size < 100):
-        return "blocked"
-    if size < SHELL_CHARS and signs.scripts and (signs.app_root or signs.asks_for_script or SCRIPT_WORDS.search(body)):
-        return "script_shell"
-    return "content" if body.strip() else "empty"
+    named = (element.get("id") or "").lower() in APP_ROOT_IDS or element.get("data-reactroot") is not None
+    return (named or element.tag == "app-root") and len(text_of(element).strip()) < SHELL_CHARS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from websearch_adapters.extract.content import GUTTER, role_of
 from websearch_adapters.extract.markup import text_of, words_of
@@ -35,7 +35,6 @@ WRAPS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~",
 NO_LANGUAGE = frozenset({
     "default", "none", "text", "notranslate", "source", "plain", "plaintext", "nohighlight", "auto",
 })  # fmt: skip
-LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 
 _BLANKS = re.compile(r"[ \t\r\n\f\xa0]+")
 _SPACES = re.compile(r"[ \t]+")
@@ -45,6 +44,8 @@ _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush|sourceCode)[-:
 _PERMALINK = re.compile(r"[\s\u00b6\u00a7#\U0001f517\u200b\uf0c1]*")
 _EXPONENT = re.compile(r"[+−-]?\d{1,3}|[a-z]")
 _LIST_START = re.compile(r"(?:[-+*]|\d+\.) ")
+_ABSOLUTE = re.compile(r"https?://|mailto:", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\s()<>]")
 _TICKS = re.compile(r"`+")
 
 
@@ -141,11 +142,12 @@ class _Renderer:
     def _table(self, element: Element, depth: int) -> list[str]:
         if _is_listing(element):
             return [block for pre in _listing_parts(element) if (block := fence(_code_text(pre), _code_language(pre)))]
+        if element.find(".//pre") is not None or element.find(".//table") is not None:
+            return self._cells_as_blocks(element, depth)
         rows, has_head = self._rows(element, depth)
         width = max((len(row) for row in rows), default=0)
         longest = max((len(cell) for row in rows for cell in row), default=0)
-        is_layout = element.find(".//pre") is not None or element.find(".//table") is not None
-        if is_layout or width < 2 or (len(rows) == 1 and not has_head) or longest > MAX_CELL_CHARS:
+        if width < 2 or (len(rows) == 1 and not has_head) or longest > MAX_CELL_CHARS:
             return self._cells_as_blocks(element, depth)
         caption = element.find("caption")
         words = _one_line(self._inline(caption, 0)) if caption is not None else ""
@@ -257,13 +259,12 @@ class _Renderer:
         if not reference or reference.startswith("#"):
             return ""
         try:
-            address = urljoin(self._base_url, reference)
-            scheme = urlsplit(address).scheme
+            address = reference if _ABSOLUTE.match(reference) else urljoin(self._base_url, reference)
         except ValueError:
             return ""
-        if scheme not in LINK_SCHEMES:
+        if not _ABSOLUTE.match(address):
             return ""
-        return _BLANKS.sub("%20", address).replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+        return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", address)
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

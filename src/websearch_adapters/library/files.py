@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from websearch_adapters.library.passages import first_heading
 from websearch_adapters.provider import day, stamp, utc_now
-from websearch_core.errors import InvalidInput
+from websearch_core.errors import InvalidInput, NotAllowed
 from websearch_core.values import Page
 
 if TYPE_CHECKING:
@@ -115,6 +115,29 @@ def _read(file: Path, body: bytes) -> Page | None:
         return None
     kind = KINDS[file.suffix.lower()]
     return _html_page(file, text) if kind == "html" else _text_page(file, text, kind)
+
+
+def _html_page(file: Path, text: str) -> Page | None:
+    """The content of the page as Markdown; None when it has none."""
+    from websearch_adapters.extract.html import read_html
+
+    try:
+        read = read_html(text, file.as_uri())
+    except NotAllowed as error:
+        logging.getLogger(__name__).warning("left out, %s: %s", error.message, file)
+        return None
+    if not read.markdown.strip():
+        return None
+    return Page(
+        url=file.as_uri(),
+        title=(read.title or file.stem)[:MAX_TITLE_CHARS],
+        text=read.markdown,
+        kind="html",
+        provider="library",
+        published=read.published,
+        language=read.language,
+        fetched_at=stamp(utc_now()),
+    )
 
 
 def _text_page(file: Path, text: str, kind: str) -> Page:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.http import failures
 from websearch_adapters.providers import firecrawl
 from websearch_adapters.providers.firecrawl import FirecrawlSettings
@@ -165,11 +165,20 @@ class TestSearchReply:
         assert firecrawl.search_from_wire(reply, wanting).items[0].content == ""
 
     def test_bad_items_are_dropped_one_by_one(self) -> None:
-        hits = [None, 7, [], {"url": ""}, {"url": "about:blank"}, {"title": "x"}, BRIDGE, {"url": GAZETTE, "title": {"a": []}}]
+        hits: list[Any] = [
+            None,
+            7,
+            [],
+            {"url": ""},
+            {"url": "about:blank"},
+            {"title": "x"},
+            BRIDGE,
+            {"url": GAZETTE, "title": {"a": []}},
+        ]
         assert found({"web": hits, "news": "none", "research": None}) == [BRIDGE, GAZETTE]
 
     def test_unusable_items_do_not_count_towards_the_limit(self) -> None:
-        hits = [{"url": ""}] * 9 + [{"url": f"https://good.example/{number}"} for number in range(9)]
+        hits: list[Any] = [{"url": ""}] * 9 + [{"url": f"https://good.example/{number}"} for number in range(9)]
         assert len(found({"web": hits})) == 5
 
     def test_hosts_outside_the_wanted_ones_never_come_through(self) -> None:

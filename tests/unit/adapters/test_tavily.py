@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.http import failures
 from websearch_adapters.providers import tavily
 from websearch_adapters.providers.tavily import TavilySettings

@@ -60,7 +60,7 @@ def test_a_web_address_is_one(text: str) -> None:
         "http://example.org/a\nb",
         "http://example.org/\x00",
         "http://example.org/\x7f",
-        "http://example.org/\u3000",
+        "http://example.org/\u3000x",
         "http://example.org/\ud800",
         "http://example.org\\@evil.example/",
         "http://example.org/<script>",

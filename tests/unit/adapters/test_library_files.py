@@ -1,0 +1,221 @@
+"""Which files of a folder become pages, and what the pages say."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from websearch_adapters.library.files import address_of, pages_under
+from websearch_core.errors import InvalidInput
+from websearch_core.values import Page
+
+HTML = """<!doctype html><html lang="en"><head><title>Ferry times</title></head><body><article><h1>Ferry times</h1>
+<p>The ferry leaves every hour on the hour, in winter only until six in the evening, and it takes bicycles.</p>
+<p>Tickets are sold on board; a return ticket is valid until the last crossing of the following day.</p>
+</article></body></html>"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "notes"
+    place.mkdir()
+    return place
+
+
+def put(folder: Path, name: str, body: str | bytes = "Some text.") -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(body.encode() if isinstance(body, str) else body)
+    return file
+
+
+def only(folder: Path) -> Page:
+    (page,) = pages_under(folder)
+    return page
+
+
+def names(folder: Path) -> list[str]:
+    return [Path(page.url.removeprefix(folder.as_uri())).as_posix().lstrip("/") for page in pages_under(folder)]
+
+
+def test_readable_files_come_in_the_order_of_their_paths(folder: Path) -> None:
+    for name in ["b.md", "a.txt", "c.MARKDOWN", "deep/z.rst", "deep/er/y.json", "x.xml", "deep/a.md"]:
+        put(folder, name)
+    put(folder, "p.html", HTML)
+    put(folder, "q.htm", HTML)
+    found = ["a.txt", "b.md", "c.MARKDOWN", "p.html", "q.htm", "x.xml", "deep/a.md", "deep/z.rst", "deep/er/y.json"]
+    assert names(folder) == found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".hidden.md",
+        ".git/notes.md",
+        ".venv/lib/readme.md",
+        "venv/lib/readme.md",
+        "node_modules/pack/readme.md",
+        "__pycache__/x.txt",
+        "picture.png",
+        "program.py",
+        "noending",
+    ],
+)
+def test_what_is_hidden_or_no_text_is_left_out(folder: Path, name: str) -> None:
+    put(folder, name)
+    put(folder, "seen.md")
+    assert names(folder) == ["seen.md"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"  \n\t\n", b"PK\x03\x04\x00\x00binary", b"text and then \x00"], ids=["empty", "blank", "zip", "nul"]
+)
+def test_what_holds_no_text_is_left_out(folder: Path, body: bytes) -> None:
+    put(folder, "file.txt", body)
+    assert names(folder) == []
+
+
+def test_html_without_content_is_left_out(folder: Path) -> None:
+    put(folder, "empty.html", "<html><head><title>Nothing</title></head><body></body></html>")
+    assert names(folder) == []
+
+
+def test_too_large_a_file_is_left_out_and_named_in_the_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    put(folder, "large.txt", "x" * 1_001)
+    put(folder, "small.txt", "x" * 1_000)
+    with caplog.at_level(logging.WARNING):
+        assert [page.title for page in pages_under(folder, max_bytes=1_000)] == ["small"]
+    assert "large.txt" in caplog.text
+
+
+def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    put(tmp_path, "outside/secret.txt", "secret")
+    put(folder, "inside.txt", "inside")
+    (folder / "file.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (folder / "folder").symlink_to(tmp_path / "outside")
+    (folder / "loop").symlink_to(folder)
+    (folder / "again.txt").symlink_to(folder / "inside.txt")
+    (folder / "broken.txt").symlink_to(folder / "nowhere.txt")
+    assert names(folder) == ["inside.txt"]
+
+
+def test_a_pipe_is_never_opened(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.txt")
+    put(folder, "file.txt")
+    assert names(folder) == ["file.txt"]
+
+
+def test_a_folder_that_is_a_link_is_read_where_it_leads(folder: Path, tmp_path: Path) -> None:
+    file = put(folder, "note.txt")
+    (tmp_path / "link").symlink_to(folder)
+    assert only(tmp_path / "link").url == file.as_uri()
+
+
+def test_a_single_file_is_a_page(folder: Path) -> None:
+    file = put(folder, "note.md", "# Notes\n\nText.")
+    page = only(file)
+    assert (page.url, page.title, page.text, page.kind) == (file.as_uri(), "Notes", "# Notes\n\nText.", "markdown")
+    assert page.provider == "library"
+    assert page.fetched_at.endswith("Z")
+
+
+def test_names_beyond_ascii_are_escaped_in_the_address(folder: Path) -> None:
+    file = put(folder, "猫 & dog?#.txt")
+    page = only(folder)
+    assert page.url == file.as_uri() == address_of(file)
+    assert page.url.isascii()
+    assert page.title == "猫 & dog?#"
+
+
+@pytest.mark.parametrize("name", ["missing.md", "missing"])
+def test_what_does_not_exist_is_the_callers_mistake(folder: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match="no file or folder") as caught:
+        list(pages_under(folder / name))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("name", "body"), [("tool.py", "x = 1"), ("data.txt", b"\x00\x01"), ("blank.md", " ")])
+def test_a_single_file_that_is_no_text_is_the_callers_mistake(folder: Path, name: str, body: str | bytes) -> None:
+    with pytest.raises(InvalidInput, match="no readable text"):
+        list(pages_under(put(folder, name, body)))
+
+
+def test_html_becomes_markdown(folder: Path) -> None:
+    put(folder, "times.html", HTML)
+    page = only(folder)
+    assert (page.title, page.kind, page.language) == ("Ferry times", "html", "en")
+    assert "every hour on the hour" in page.text
+    assert "<p>" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        ("# First\n\n# Second", "First"),
+        ("intro\n\nUnderlined\n==========\n", "Underlined"),
+        ("```\n# code\n```\n\n## Real", "Real"),
+        ('---\ntitle: "From above"\ndate: 2026-05-04\n---\n# Below', "From above"),
+        ("no heading", "file"),
+        ("# " + "long " * 50, ("long " * 50).strip()),
+    ],
+)
+def test_the_title_is_found(folder: Path, body: str, title: str) -> None:
+    put(folder, "file.md", body)
+    assert only(folder).title == title
+
+
+def test_the_day_of_front_matter_is_the_day_of_publication(folder: Path) -> None:
+    put(folder, "file.md", "---\r\nlayout: post\r\nDate: 2026-05-04 12:00\r\n---\r\nText.")
+    assert only(folder).published == "2026-05-04"
+
+
+def test_a_date_elsewhere_is_no_day_of_publication(folder: Path) -> None:
+    put(folder, "file.md", "Text.\n\ndate: 2026-05-04\n\n---\n")
+    assert only(folder).published == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Grüße, 猫!".encode(),
+        "\ufeffGrüße, 猫!".encode(),
+        "Grüße, 猫!".encode("utf-16"),
+        "\ufeffGrüße, 猫!".encode("utf-16-be"),
+    ],
+    ids=["utf-8", "signed", "utf-16", "utf-16-be"],
+)
+def test_encodings_are_recognised(folder: Path, body: bytes) -> None:
+    put(folder, "file.txt", body)
+    assert only(folder).text == "Grüße, 猫!"
+
+
+def test_json_and_xml_stay_as_they_are(folder: Path) -> None:
+    put(folder, "a.json", '{"ferry": true}')
+    put(folder, "b.xml", "<ferry/>")
+    assert [(page.kind, page.title, page.text) for page in pages_under(folder)] == [
+        ("json", "a", '{"ferry": true}'),
+        ("xml", "b", "<ferry/>"),
+    ]
+
+
+def test_pages_are_read_one_by_one(folder: Path) -> None:
+    """A file that comes late may still be changed while the first ones are written."""
+    put(folder, "a.txt", "first")
+    late = put(folder, "b.txt", "second")
+    pages = pages_under(folder)
+    next(pages)
+    late.write_text("changed")
+    assert next(pages).text == "changed"
+
+
+def test_importing_the_library_loads_no_database_and_no_parser() -> None:
+    modules = "websearch_adapters.library.index, websearch_adapters.library.files, websearch_adapters.providers.library"
+    script = f"import sys, {modules}; print(sorted({{'sqlite3', 'lxml', 'httpx', 'pydantic', 'charset_normalizer'}} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == "[]"
