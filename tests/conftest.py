@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+pytest.register_assert_rewrite("websearch_core.testing.contracts")
 
 
 @pytest.fixture

@@ -94,7 +94,8 @@ def option(
 ) -> Any:
     """Declare a setting as a dataclass field."""
     known = Option(default=default, env=env, help=help, secret=secret, choices=choices, ge=ge, le=le, form=form)
-    return field(default=default, repr=not secret, metadata={"option": known})
+    shown = not secret and form not in {"url", "api_base"}  # an address may hold a password
+    return field(default=default, repr=shown, metadata={"option": known})
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
@@ -849,7 +850,16 @@ def _is_loopback(host: str) -> bool:
 class LoadedConfiguration:
     """The settings as they were read, and the one change that is allowed at run time; implements `ports.Configuration`."""
 
-    def __init__(self, settings: Settings, origins: Mapping[str, str], problems: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        origins: Mapping[str, str] = {},
+        problems: tuple[str, ...] = (),
+        *,
+        lock_wait_s: float = LOCK_WAIT_S,
+    ) -> None:
+        """`lock_wait_s`: how long `switch_model` waits for another process that is changing the file."""
+        self._lock_wait_s = lock_wait_s
         self.settings = settings
         self._origins = dict(origins)
         self._problems = problems
@@ -896,7 +906,7 @@ class LoadedConfiguration:
         # A link stays a link: the file that it leads to is replaced, and shares its lock with every other link to it.
         path = Path(os.path.realpath(self.config_file))
         try:
-            with _locked(path):
+            with _locked(path, self._lock_wait_s):
                 _write(path, _with_model(_text_of(path) if path.exists() else "", model))
         except _Uneditable as error:
             raise NotConfigured(f"{path}: {error}; nothing was changed", hint="Write [engine] as a section.") from error
@@ -936,11 +946,16 @@ def _plain(value: object, settings: Settings) -> Json:
 
 def _scrubbed(text: str, settings: Settings) -> str:
     """`text` with every configured key in it replaced by its fingerprint; a key of fewer than 8 characters is no needle."""
-    secrets = [Secret(key) for keys in settings.keys().values() for key in keys]
-    for secret in sorted(secrets, key=lambda one: len(one.value), reverse=True):
+    for secret in sorted(_all_secrets(settings), key=lambda one: len(one.value), reverse=True):
         if len(secret.value) >= 8:
             text = text.replace(secret.value, secret.fingerprint)
     return text
+
+
+def _all_secrets(settings: Settings) -> Iterator[Secret]:
+    for row in declared():
+        value = getattr(getattr(settings, row.section), row.key) if row.option.secret else None
+        yield from value if isinstance(value, tuple) else [value] if value else []
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
@@ -989,9 +1004,9 @@ def init_file(path: Path) -> bool:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.exists():
+            return False
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
     except OSError as error:
         raise NotConfigured(f"{path} cannot be written ({type(error).__name__})", hint="Name another file.") from error
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as opened:
@@ -1039,8 +1054,13 @@ class _Uneditable(ValueError):
 
 _HEADER = re.compile(r"^\s*\[\s*([^\[\]]*?)\s*\]\s*(#.*)?$")
 _QUOTED = r"""("(?:[^"\\]|\\.)*"|'[^']*')"""
-_MODEL_LINE = re.compile(rf"^(\s*(?:engine\s*\.\s*)?primary_model\s*=\s*){_QUOTED}")
-_INLINE_MODEL = re.compile(rf"^(\s*engine\s*=\s*\{{.*?\bprimary_model\s*=\s*){_QUOTED}")
+_MODEL_KEY = r"""^(\s*(?:engine\s*\.\s*)?["']?primary_model["']?\s*=\s*)"""
+_MODEL_VALUES = (
+    re.compile(_MODEL_KEY + _QUOTED),
+    re.compile(_MODEL_KEY + r"[^#\r\n]+?(?=\s*(?:#.*)?$)"),  # a value of a wrong type
+    re.compile(_MODEL_KEY + r"[^\r\n]+"),  # the same, with a hash in it; a comment behind it goes with it
+    re.compile(rf"^(\s*engine\s*=\s*\{{.*?\bprimary_model\s*=\s*){_QUOTED}"),
+)
 _INLINE = re.compile(r"^(\s*engine\s*=\s*\{)")
 
 
@@ -1067,7 +1087,7 @@ def _with_model(text: str, model: str) -> str:
 def _edits(text: str, quoted: str) -> Iterator[str]:
     lines = text.splitlines(keepends=True)
     end = "\r\n" if "\r\n" in text else "\n"
-    for pattern in (_MODEL_LINE, _INLINE_MODEL):
+    for pattern in _MODEL_VALUES:
         for at, line in enumerate(lines):
             if pattern.match(line):
                 yield "".join([*lines[:at], pattern.sub(lambda found: found[1] + quoted, line), *lines[at + 1 :]])
@@ -1112,25 +1132,25 @@ def _settle(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, wait_s: float) -> Iterator[None]:
     """Keep every other process and thread from changing the file; the lock dies with its holder.
 
     Raises:
-        TimeoutError: another one held it for 10 seconds.
+        TimeoutError: another one held it all the time.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        _wait_for(descriptor)
+        _wait_for(descriptor, wait_s)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait_for(descriptor: int) -> None:
-    until = time.monotonic() + LOCK_WAIT_S
+def _wait_for(descriptor: int, wait_s: float) -> None:
+    until = time.monotonic() + wait_s
     while not _try_lock(descriptor):
-        if time.monotonic() > until:
+        if time.monotonic() >= until:
             raise TimeoutError("the configuration file is locked")
         time.sleep(0.01)
 

@@ -261,9 +261,12 @@ def _settled(task: asyncio.Task[T], provider: str) -> T | WebSearchError:
 
 
 async def _stopped(tasks: list[asyncio.Task[Any]]) -> None:
-    for task in tasks:
+    """Cancel what still runs and wait for its end; not by `gather`, which would cancel it again while it closes its socket."""
+    running = [task for task in tasks if not task.done()]
+    for task in running:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    if running:
+        await asyncio.wait(running)
 
 
 def _wanted(query: SearchQuery, rules: SearchRules) -> int:

@@ -18,7 +18,7 @@ class Sources:
 
     cache: Cache
 
-    async def __call__(self, request: SourcesRequest, /) -> SourcesResult:
+    async def __call__(self, request: SourcesRequest, /, *, within_s: float | None = None) -> SourcesResult:  # noqa: ARG002 - all use cases take it
         """A page of sources from `offset`; an offset past the end is an empty page, not an error."""
         empty = SourcesResult(session_id=request.session_id, offset=request.offset)
         kept = await self.cache.get(f"session:{request.session_id}", SearchResult)

@@ -31,6 +31,7 @@ from websearch_core.ports import (
     Configuration,
     Credentials,
     Extractor,
+    Filter,
     Library,
     Mapper,
     Probe,
@@ -39,7 +40,7 @@ from websearch_core.ports import (
 from websearch_core.retry import RetryPolicy
 from websearch_core.search import Search, SearchRules
 from websearch_core.sources import Sources
-from websearch_core.values import Health, Note
+from websearch_core.values import Answer, FetchRequest, Health, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
 
 __all__ = ["Closing", "build"]
 
@@ -232,8 +233,7 @@ class _Parts:
     def _provider(self, name: str, capability: Capability) -> object:
         """The provider of this name for this capability; one object serves several where it can.
 
-        Raises:
-            NotConfigured: nobody offers it, or it cannot do what it is named for.
+        A name that nobody offers, or that cannot do what it is named for, fails when it is used and harms nothing else.
         """
         own = {
             "xai": self._xai,
@@ -245,10 +245,13 @@ class _Parts:
         }
         key = f"{name} {capability}" if name == "local" else name
         if key not in self._made:
-            self._made[key] = self._own(own[name]() if name in own else self._plugin(name))
+            try:
+                self._made[key] = self._own(own[name]() if name in own else self._plugin(name))
+            except NotConfigured as error:
+                self._made[key] = _Unavailable(name, error)
         made = self._made[key]
         if not hasattr(made, capability):
-            raise NotConfigured(f"provider {name!r} cannot {capability}", provider=name)
+            return _Unavailable(name, NotConfigured(f"provider {name!r} cannot {capability}", provider=name))
         return made
 
     def _plugin(self, name: str) -> object:
@@ -328,6 +331,35 @@ class _Parts:
         from websearch_adapters.extract.robots import Robots
 
         return LocalMapper(self._pages, Robots(self._pages), ignore_robots=self._settings.map.ignore_robots)
+
+
+class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
+    """Stands where a configured provider could not be made; every use says why."""
+
+    keeps: frozenset[Filter] = frozenset()
+
+    def __init__(self, name: str, error: NotConfigured) -> None:
+        self._name = name
+        self._error = error
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def answer(self, query: SearchQuery, /) -> Answer:
+        raise self._error
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        raise self._error
+
+    async def extract(self, request: FetchRequest, /) -> Page | None:
+        raise self._error
+
+    async def map(self, request: MapRequest, /) -> SiteMap:
+        raise self._error
+
+    async def probe(self, *, live: bool = False) -> Health:
+        return Health(part=self._name, state="failing", detail=f"{self._error.message}. {self._error.hint or ''}".strip())
 
 
 def _probes(parts: Iterable[object]) -> list[Probe]:

@@ -144,4 +144,4 @@ async def _progress(context: ServerRequestContext[Any], row: tools.Row, *, every
         yield
     finally:
         telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        await asyncio.wait({telling})

@@ -116,11 +116,12 @@ class Exchange:
 
 
 class Pieces(Response):
-    """A body sent piece by piece without a length, so that faults can fall between the pieces."""
+    """A body sent piece by piece, without a length unless `headers` has one, so that faults can fall between the pieces."""
 
     def __init__(self, pieces: list[bytes], *, status: int = 200, headers: Mapping[str, str]) -> None:
         super().__init__(status_code=status, headers=headers)
-        del self.headers["content-length"]
+        if "content-length" not in headers:
+            del self.headers["content-length"]
         self.pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -574,9 +574,8 @@ def _as_relayed(response: Json, cited: list[str]) -> Json:
 
 def _events(response: Json) -> list[bytes]:
     """The event stream of a response: every item opens, tools overlap and end in reverse order, the message is last."""
-    started = {**response, "output": [], "status": "in_progress", "completed_at": None, "usage": None}
-    started |= {key: None for key in ("incomplete_details",) if key in started}
-    started = {key: value for key, value in started.items() if key not in {"citations", "output_text"}}
+    unknown_yet: Json = {"output": [], "status": "in_progress", "completed_at": None, "usage": None, "incomplete_details": None}
+    started = {key: unknown_yet.get(key, value) for key, value in response.items() if key not in {"citations", "output_text"}}
     events: list[Json] = [{"type": f"response.{name}", "response": started} for name in ("created", "in_progress")]
     tools = [_tool_events(item, at) for at, item in enumerate(response["output"]) if item["type"].endswith("_call")]
     for at, item in enumerate(response["output"]):

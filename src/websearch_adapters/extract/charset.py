@@ -117,7 +117,7 @@ def _is_utf8_after_all(body: bytes, declared: str) -> bool:
     """Whether a legacy declaration is a server's mistake.
 
     Single-byte text is by chance valid UTF-8 only where it is ASCII; two bytes of an East Asian character sometimes are,
-    a handful of three-byte sequences never.
+    a handful of three-byte sequences never. Where such a page also calls itself UTF-8, it is.
     """
     if declared == "utf-8" or declared.startswith(("utf-16", "iso2022")) or body.isascii():
         return False
@@ -125,7 +125,9 @@ def _is_utf8_after_all(body: bytes, declared: str) -> bool:
         body.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return bool(SINGLE_BYTE.match(declared)) or len(_THREE_BYTES.findall(body[: SAMPLE_BYTES * 4])) >= 8
+    if SINGLE_BYTE.match(declared) or _in_markup(body) == "utf-8":
+        return True
+    return len(_THREE_BYTES.findall(body[: SAMPLE_BYTES * 4])) >= 8
 
 
 def _fitting(body: bytes, name: str) -> str | None:

@@ -28,6 +28,7 @@ MEAGRE_CHARS = 250
 SHELL_CHARS = 300
 CHECK_CHARS = 1_500
 MARKUP_CHARS = 500_000
+FEW_LINKS = 3
 MAX_LINKS = 5_000
 MAX_LINK_TEXT_CHARS = 200
 
@@ -83,6 +84,8 @@ class PageLinks:
     title: str = ""
     links: tuple[Link, ...] = ()
     """Empty where the page asks crawlers not to follow."""
+    blocked: bool = False
+    """A check for humans stands in place of the page."""
 
 
 def read_html(text: str, url: str) -> HtmlDocument:
@@ -118,8 +121,9 @@ def read_links(text: str, url: str) -> PageLinks:
     root = parse(text)
     if root is None:
         return PageLinks()
-    about = metadata.of_page(root)
-    return PageLinks(title=about.title, links=() if _says_nofollow(root) else tuple(_links(root, _base(root, url))))
+    title = metadata.of_page(root).title
+    links = () if _says_nofollow(root) else tuple(_links(root, _base(root, url)))
+    return PageLinks(title=title, links=links, blocked=len(links) <= FEW_LINKS and _blocks_crawler(root, title, text))
 
 
 # --- content ------------------------------------------------------------------------------------------------------
@@ -198,6 +202,14 @@ def _is_check(title: str, body: str, text: str, *, scripted: bool) -> bool:
     if CHECK_TITLE.match(title):
         return marked or worded or scripted
     return marked and (worded or len(body) < 100)
+
+
+def _blocks_crawler(root: Element, title: str, text: str) -> bool:
+    body = body_of(root)
+    scripted = next(root.iter("script"), None) is not None
+    content.strip_hidden(body)
+    words = words_of(body)
+    return len(words) < CHECK_CHARS and _is_check(title, words, text, scripted=scripted)
 
 
 def _is_shell(root: Element, body: str) -> bool:

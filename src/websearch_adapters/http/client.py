@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from websearch_adapters.http import failures
+from websearch_core import urls
 from websearch_core.errors import AuthRejected, BadReply, ProviderError, WebSearchError
 from websearch_core.events import SILENT, Observer
 from websearch_core.ports import Credentials
@@ -193,6 +194,8 @@ class Http:
     def _message(self, request: Request, secret: Secret | None) -> httpx.Request:
         import httpx
 
+        if not urls.is_web_url(request.base_url):
+            raise httpx.InvalidURL("the base is no web address")
         headers = {"Accept": "application/json, text/event-stream", **request.headers}
         if secret is not None:
             headers["Authorization"] = f"Bearer {_header_value(secret, request.provider)}"

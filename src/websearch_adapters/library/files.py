@@ -39,12 +39,12 @@ WIDE_SIGNATURES = (b"\xff\xfe", b"\xfe\xff")
 HEADING_CHARS = 50_000
 """How far into a file a heading is looked for."""
 MAX_TITLE_CHARS = 300
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,10000}?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,10000}?)^(?:---|\.\.\.)[ \t\r]*$", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"^(title|date):[ \t]+(.+?)[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
-    """The readable files of a folder and of what lies below it, in the order of their paths; or the one file.
+    """The readable files of a folder, then of the folders in it, each by name; or the one file.
 
     Text, Markdown, reStructuredText, HTML, JSON and XML by their names' endings. Hidden files and folders, packages of other
     programs, binary, empty and too large files are left out, and so are symbolic links: what lies inside the folder is found
@@ -98,7 +98,8 @@ def _body(file: Path, max_bytes: int) -> bytes | None:
     if found.st_size > max_bytes:
         logging.getLogger(__name__).warning("left out, larger than %d bytes: %s", max_bytes, file)
         return None
-    body = file.read_bytes()
+    with file.open("rb") as stream:
+        body = stream.read(max_bytes)
     return None if b"\0" in body[:SNIFFED_BYTES] and not body.startswith(WIDE_SIGNATURES) else body
 
 

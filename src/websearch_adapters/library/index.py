@@ -54,8 +54,6 @@ PASSAGE = """
     SELECT pages.url, pages.title, pages.published, passages.heading, passages.text
     FROM passages JOIN pages ON pages.id = passages.page WHERE passages.id = ?"""
 BELOW = "url = ? OR (url >= ? AND url < ?)"
-PATIENCE_S = 30.0
-"""How long a call waits for other writers, all in all."""
 BUSY_S = 0.25
 """How long SQLite waits by itself; between two such waits a cancelled call ends."""
 STEPS = 10_000
@@ -64,12 +62,13 @@ SIDE_FILES = ("-wal", "-shm", "")
 """The log goes first: beside a new file it would be read into it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
     """How long a call may go on."""
 
+    until: float
+    """On the monotonic clock: when it gives up waiting for other writers."""
     stopped: threading.Event = field(default_factory=threading.Event)
-    until: float = field(default_factory=lambda: time.monotonic() + PATIENCE_S)
 
     def goes_on(self) -> bool:
         return not self.stopped.is_set() and time.monotonic() < self.until
@@ -101,9 +100,13 @@ class _Prepared:
 class SqliteLibrary(Library):
     """`async with` nothing: opened at the first use, call by call; `aclose` waits for what a cancelled call left running."""
 
-    def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
-        """`path`: the file. A folder that is missing is made with mode 0700, the file with 0600."""
+    def __init__(self, path: Path, *, patience_s: float = 30.0, now: Callable[[], float] = time.time) -> None:
+        """`path`: the file. A folder that is missing is made with mode 0700, the file with 0600.
+
+        `patience_s`: how long a call waits for other writers, all in all.
+        """
         self.path = path
+        self._patience_s = patience_s
         self._now = now
         self._running: set[asyncio.Task[object]] = set()
 
@@ -111,7 +114,7 @@ class SqliteLibrary(Library):
         """Index pages in one transaction, replacing those of the same address; how many were new or changed.
 
         Raises:
-            Unreachable: other writers kept the file for longer than 30 s.
+            Unreachable: other writers kept the file for longer than `patience_s`.
             NotConfigured: the file cannot be written, or belongs to a newer version of this program.
         """
         moment = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -147,7 +150,7 @@ class SqliteLibrary(Library):
 
     async def _run(self, work: Work[T], /, *, empty: T | None) -> T:
         """Do `work` in a thread. A cancelled call tells its thread to stop and leaves no half of a change."""
-        call = _Call()
+        call = _Call(until=time.monotonic() + self._patience_s)
         task = asyncio.create_task(asyncio.to_thread(lambda: self._done(work, call, empty)))
         self._running.add(task)
         task.add_done_callback(self._forget)

@@ -48,7 +48,7 @@ PROBE_QUERY = SearchQuery(query="Reply with the single word: ready", depth="fast
 IN_MESSAGE = ("annotations", "citations")
 ON_TOP = ("citations", "search_sources", "search_results")
 EARLY_ENDS = frozenset({"length", "max_tokens", "content_filter"})
-TEXT_PARTS = frozenset({"text", "output_text", None})
+TEXT_PARTS = ("text", "output_text", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

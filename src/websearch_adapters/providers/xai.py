@@ -222,8 +222,9 @@ class ResponsesReply:
         final = self._final or {}
         output, told = _output(final), self._collected()
         if any(map(_item_text, output)):
-            known = {words(item.get("id")) for item in output}
-            told = [*output, *(_wordless(item) for item in told if words(item.get("id")) not in known)]
+            known = {name for item in output if (name := words(item.get("id")))}
+            new = (item for item in told if item not in output and words(item.get("id")) not in known)
+            told = [*output, *map(_wordless, new)]
         return {**final, "output": told or output}
 
 
@@ -264,11 +265,11 @@ def _text(response: Mapping[str, Any]) -> str:
 
 
 def _item_text(item: Mapping[str, Any]) -> str:
-    return "".join(words(part.get("text")) for part in _parts(item) if part.get("type") in {"output_text", "text"})
+    return "".join(words(part.get("text")) for part in _parts(item) if part.get("type") in ("output_text", "text"))
 
 
 def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if item.get("type") not in {"message", None}:
+    if item.get("type") not in ("message", None):
         return []
     if isinstance(content := item.get("content"), str):
         return [{"type": "output_text", "text": content}]
@@ -350,7 +351,7 @@ def _index(value: object) -> int:
 
 
 def _require_finished(response: Mapping[str, Any], base_url: str) -> None:
-    status = response.get("status")
+    status = words(response.get("status"))
     if status == "failed":
         raise _failure(response, base_url)
     if status in {"in_progress", "queued", "cancelled"}:

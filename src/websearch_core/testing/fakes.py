@@ -281,7 +281,7 @@ class FakeCache:
 class FakeCredentials:
     """Keys by provider, used in the order given. `told` keeps what was reported, in order.
 
-    A refused or used-up key stays out; a limited one rests as long as it was told to, or a second.
+    A refused or used-up key stays out; a limited one rests as long as it was told to, or a second, unless it is the only one.
     """
 
     def __init__(self, keys: Mapping[str, str | Sequence[str]], *, now: Callable[[], float] = time.monotonic) -> None:
@@ -295,10 +295,11 @@ class FakeCredentials:
         keys = self._keys.get(provider) or []
         if not keys:
             raise NotConfigured(f"no key is set for {provider}", provider=provider, hint=f"Set the key of {provider}.")
-        usable = self._usable(provider)
-        if not usable:
-            raise self._all_out(provider, keys)
-        return Secret(usable[0])
+        if usable := self._usable(provider):
+            return Secret(usable[0])
+        if len(keys) == 1 and isinstance(self._out[provider, keys[0]][0], RateLimited):
+            return Secret(keys[0])
+        raise self._all_out(provider, keys)
 
     async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
         """Put the key out where the error blames the key."""
@@ -310,8 +311,8 @@ class FakeCredentials:
         return bool(self._usable(provider))
 
     def _usable(self, provider: str) -> list[str]:
-        free = (None, 0.0)
-        return [key for key in self._keys.get(provider, []) if self._out.get((provider, key), free)[1] <= self._now()]
+        keys, free = self._keys.get(provider, []), (None, 0.0)
+        return [key for key in keys if self._out.get((provider, key), free)[1] <= self._now()]
 
     def _all_out(self, provider: str, keys: Sequence[str]) -> ProviderError:
         error, until = min((self._out[provider, key] for key in keys), key=lambda out: out[1])

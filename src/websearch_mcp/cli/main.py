@@ -22,7 +22,8 @@ def main(arguments: Sequence[str]) -> int:
 
     from websearch_mcp.cli import output
 
-    output.use_utf8()
+    if options.command != "mcp":  # the server takes standard output aside first; what is buffered in it must not get out
+        output.use_utf8()
     run: Callable[[argparse.Namespace], int] = import_module(f"websearch_mcp.cli.{options.command}").run
     return output.guarded(lambda: run(options))
 

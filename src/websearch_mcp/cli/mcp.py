@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     from websearch_mcp.server import make_server
 
     configuration = session.configuration(options)
-    _log_to_stderr(configuration.settings.log.level, debug=configuration.settings.log.debug)
+    _log_to_stderr(configuration.settings.log.level)
     box = build(configuration)
     chosen = configuration.settings
     server = make_server(
@@ -49,7 +49,7 @@ def _taken_aside() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BufferedWriter(wire), encoding="utf-8", errors="replace", newline="\n")
 
 
-def _log_to_stderr(level: str, *, debug: bool) -> None:
+def _log_to_stderr(level: str) -> None:
     import logging
 
-    logging.basicConfig(stream=sys.stderr, level=logging.DEBUG if debug else level, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s: %(message)s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -33,13 +34,16 @@ def guarded(run: Callable[[], int]) -> int:
         status = run()
         sys.stdout.flush()
         return status
-    except WebSearchError as error:
-        return failure(error.message, error.hint, error.exit_code)
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BROKEN_PIPE
+    except WebSearchError as error:
+        return failure(error.message, error.hint, error.exit_code)
+    except Exception as error:
+        logging.getLogger(__name__).debug("a fault of ours", exc_info=True)
+        return failure(f"a fault of websearch ({type(error).__name__})", "Report it; GROK_DEBUG=1 shows where it happened.", 70)
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def data(text: str) -> None:

@@ -24,6 +24,10 @@ def configuration(options: argparse.Namespace) -> settings.LoadedConfiguration:
     arguments = {"engine.kind": getattr(options, "engine", None), "server.toolsets": getattr(options, "toolsets", None)}
     file = Path(options.config) if getattr(options, "config", None) else None
     loaded = settings.read(arguments, file=file)
+    if loaded.settings.log.debug:
+        import logging
+
+        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG)
     for problem in loaded.problems():
         output.notice(f"setting: {problem}")
     return loaded

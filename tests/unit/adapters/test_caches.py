@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import pickle
@@ -10,7 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -289,8 +290,14 @@ async def test_the_oldest_make_room_when_the_bytes_run_out(clock: FakeClock) -> 
 # --- disk ---------------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(folder / "cache.db")) as database, database:
+        yield database
+
+
 def rows(folder: Path) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(folder / "cache.db") as database:
+    with opened(folder) as database:
         return database.execute("SELECT key, raw, mode, filename, value FROM Cache").fetchall()
 
 
@@ -313,7 +320,7 @@ async def test_a_pickled_row_is_absent_and_never_unpickled(disk: DiskCache, tmp_
     pickle.loads(bomb)
     assert trace.exists(), "the bomb works"
     trace.unlink()
-    with sqlite3.connect(folder / "cache.db") as database:
+    with opened(folder) as database:
         ((filename,),) = database.execute("SELECT filename FROM Cache").fetchall()
         assert (filename is None) == (size == 10)
         if filename is None:
@@ -330,7 +337,7 @@ async def test_a_pickled_row_is_absent_and_never_unpickled(disk: DiskCache, tmp_
 async def test_a_pickled_key_is_never_unpickled_and_all_of_a_foreign_database_goes(tmp_path: Path, clock: FakeClock) -> None:
     cache, trace = DiskCache(tmp_path / "cache", 2, now=clock), tmp_path / "exploded"
     await cache.put("first", note(), ttl_s=60)
-    with sqlite3.connect(tmp_path / "cache/cache.db") as database:
+    with opened(tmp_path / "cache") as database:
         database.execute("UPDATE Cache SET raw = 0, key = ?", (pickle.dumps(Bomb(trace)),))
     for number in range(4):
         await cache.put(str(number), note(str(number)), ttl_s=60)
@@ -342,7 +349,7 @@ async def test_a_pickled_key_is_never_unpickled_and_all_of_a_foreign_database_go
 @pytest.mark.parametrize(("mode", "value"), [(1, "text"), (1, 7), (3, "x"), (9, b"x"), (1, b"short")])
 async def test_a_row_of_any_other_kind_is_absent(disk: DiskCache, tmp_path: Path, mode: int, value: object) -> None:
     await disk.put("key", note(), ttl_s=60)
-    with sqlite3.connect(tmp_path / "cache/cache.db") as database:
+    with opened(tmp_path / "cache") as database:
         database.execute("UPDATE Cache SET mode = ?, value = ?", (mode, value))
     assert await disk.get("key", Note) is None
 
@@ -415,7 +422,7 @@ async def test_expired_rows_do_not_keep_others_out(tmp_path: Path, clock: FakeCl
     cache = DiskCache(tmp_path / "cache", 2, now=clock)
     await cache.put("a", note("a"), ttl_s=60)
     await cache.put("b", note("b"), ttl_s=60)
-    with sqlite3.connect(tmp_path / "cache/cache.db") as database:
+    with opened(tmp_path / "cache") as database:
         database.execute("UPDATE Cache SET expire_time = 1")
     for key in "cd":
         await cache.put(key, note(key), ttl_s=60)

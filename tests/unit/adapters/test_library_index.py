@@ -8,13 +8,15 @@ import dataclasses
 import logging
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from websearch_adapters.library.index import SqliteLibrary
-from websearch_core.errors import NotConfigured
+from websearch_core.errors import NotConfigured, Unreachable
 from websearch_core.ports import Library
 from websearch_core.testing.contracts import LibraryContract
 from websearch_core.values import LibraryEntry, Page
@@ -251,26 +253,67 @@ async def test_a_folder_in_the_place_of_the_file_is_said_to_the_operator(tmp_pat
         await SqliteLibrary(tmp_path).search("ferry")
 
 
-async def test_a_cancelled_addition_leaves_nothing_behind(library: SqliteLibrary, path: Path) -> None:
-    """It stands in the queue of writers when it is cancelled, and must leave it at once, not after the writer's patience."""
-    await library.add([FERRY])
+@pytest.fixture
+async def queued() -> AsyncIterator[asyncio.Event]:
+    """Set when a thread of the library comes to the point where it asks to write."""
+    event, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def watch(frame: FrameType, what: str, _: object) -> None:
+        if what == "call" and frame.f_code.co_name == "_writing":
+            loop.call_soon_threadsafe(event.set)
+
+    threading.setprofile(watch)
+    yield event
+    threading.setprofile(None)
+
+
+@contextlib.contextmanager
+def writing_elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
+    """Another program in the middle of writing."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
-        adding = asyncio.create_task(library.add(DIGIT_PAGES))
-        await asyncio.sleep(0)
+        yield writer
+
+
+async def test_a_cancelled_addition_leaves_nothing_behind(path: Path, library: SqliteLibrary, queued: asyncio.Event) -> None:
+    """It stands in the queue of writers when it is cancelled, and leaves it at once, not after its hour of patience."""
+    await library.add([FERRY])
+    patient = SqliteLibrary(path, patience_s=3_600.0)
+    queued.clear()
+    with writing_elsewhere(path):
+        adding = asyncio.create_task(patient.add(DIGIT_PAGES))
+        await asyncio.wait_for(queued.wait(), 5)
         adding.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(adding, 5)
         assert await library.count() == 1
-    await asyncio.wait_for(library.aclose(), 5)
+    await asyncio.wait_for(patient.aclose(), 5)
     assert await library.count() == 1
     assert await library.add(DIGIT_PAGES) == 20
 
 
+async def test_an_addition_waits_for_its_turn(path: Path, library: SqliteLibrary, queued: asyncio.Event) -> None:
+    await library.add([FERRY])
+    queued.clear()
+    with writing_elsewhere(path) as writer:
+        adding = asyncio.create_task(library.add(DIGIT_PAGES))
+        await asyncio.wait_for(queued.wait(), 5)
+        assert not adding.done()
+        writer.execute("COMMIT")
+        assert await asyncio.wait_for(adding, 10) == 20
+
+
+async def test_an_addition_whose_turn_does_not_come_says_so(path: Path, library: SqliteLibrary) -> None:
+    await library.add([FERRY])
+    with writing_elsewhere(path), pytest.raises(Unreachable, match="in use") as caught:
+        await SqliteLibrary(path, patience_s=0.0).add(DIGIT_PAGES)
+    assert caught.value.repeatable
+    assert await library.count() == 1
+
+
 async def test_readers_are_not_held_up_by_a_writer(library: SqliteLibrary, path: Path) -> None:
     await library.add([FERRY])
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
+    with writing_elsewhere(path) as writer:
         writer.execute("DELETE FROM pages")
         assert len(await asyncio.wait_for(library.search("ferry"), 5)) == 1
 

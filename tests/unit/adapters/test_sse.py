@@ -65,7 +65,9 @@ class TestEventReader:
 
 
 class TestSniffing:
-    @pytest.mark.parametrize("head", [b"data: {}", b"event: x", b": hi", b"id: 1", b"retry: 1", b"\xef\xbb\xbfdata:", b"\n\r\n data:"])
+    @pytest.mark.parametrize(
+        "head", [b"data: {}", b"event: x", b": hi", b"id: 1", b"retry: 1", b"\xef\xbb\xbfdata:", b"\n\r\n data:"]
+    )
     def test_streams_are_known_by_their_first_field(self, head: bytes) -> None:
         assert is_event_stream(head) is True
 

@@ -79,7 +79,12 @@ class TestTitles:
 
     @pytest.mark.parametrize(
         ("given", "shown"),
-        [("**Footbridge** reopens", "Footbridge reopens"), ("a\n b\x07\u200b", "a b"), ("x" * 400, "x" * 300), ("步行桥", "步行桥")],
+        [
+            ("**Footbridge** reopens", "Footbridge reopens"),
+            ("a\n b\x07\u200b", "a b"),
+            ("x" * 400, "x" * 300),
+            ("步行桥", "步行桥"),
+        ],
     )
     def test_others_are_put_on_one_line_and_capped(self, given: str, shown: str) -> None:
         assert citations.title_of(given, A) == shown
@@ -237,7 +242,9 @@ class TestSourceOf:
     def test_an_address_is_read_from_every_usual_shape(self, entry: object) -> None:
         assert citations.source_of(entry) == Source(url=A)
 
-    @pytest.mark.parametrize("entry", [None, 1, "", "a.example", "ftp://a.example", {}, {"url": 1}, [], [A], {"url": "http://\ud800"}])
+    @pytest.mark.parametrize(
+        "entry", [None, 1, "", "a.example", "ftp://a.example", {}, {"url": 1}, [], [A], {"url": "http://\ud800"}]
+    )
     def test_anything_else_is_none(self, entry: object) -> None:
         assert citations.source_of(entry) is None
 
