@@ -29,7 +29,7 @@ def _is_loopback(address: Any) -> bool:
         return True  # a path: a socket of this machine
     host = str(address[0])
     try:
-        return ipaddress.ip_address(host.split("%")[0]).is_loopback
+        return ipaddress.ip_address(host.split("%", maxsplit=1)[0]).is_loopback
     except ValueError:
         return host in {"localhost", ""}
 

@@ -59,6 +59,7 @@ PREFIX = "WEBSEARCH_"
 HOME_VARIABLE = "WEBSEARCH_HOME"
 FILE_VARIABLE = "WEBSEARCH_CONFIG"
 DEFAULT_MODEL = "grok-4.3"
+FIRECRAWL_HOST = "firecrawl.dev"
 XAI_HOST = "api.x.ai"
 LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
@@ -157,7 +158,6 @@ class XaiSettings:
     )
     web_search: bool = option(True, env=("GROK_SEARCH_WEB_SEARCH",), help="Let the engine search the web.")
     x_search: bool = option(False, env=("GROK_SEARCH_X_SEARCH",), help="Let the engine search posts on X too.")
-    oauth_client_id: str = option("", help="OAuth client id for the subscription login; none is shipped.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class ChatSettings:
         "",
         env=("GROK_API_URL", "OPENAI_COMPATIBLE_API_URL"),
         form="url",
-        help="Base address; `/chat/completions` is appended to it as it stands.",
+        help="Base address, with or without `/v1`; `/chat/completions` is appended to it.",
     )
     api_key: Secret | None = option(  # noqa: RUF009 - a field, which ruff cannot see
         None, env=("GROK_API_KEY", "OPENAI_COMPATIBLE_API_KEY"), secret=True, help="API key; not needed on this machine."
@@ -286,9 +286,6 @@ class FetchSettings:
         (), form="hosts", help="Hosts, `host:port` or networks that may be fetched although they are private."
     )
     cache_ttl_s: float = option(3600.0, ge=0, le=30 * DAY_S, help="How long a page is reused, in seconds; 0: never.")
-    github_token: Secret | None = option(  # noqa: RUF009 - a field, which ruff cannot see
-        None, env=("GITHUB_TOKEN",), secret=True, help="Token for reading GitHub pages."
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -412,23 +409,25 @@ class Settings:
         """Those of `names`, in order, that can be used as configured; a plugin's name is taken at its word."""
         unready = {
             "tavily": not (self.tavily.enabled and self.tavily.api_keys),
-            "firecrawl": not (self.firecrawl.enabled and self.firecrawl.api_keys),
+            "firecrawl": not (self.firecrawl.enabled and (self.firecrawl.api_keys or self._own_firecrawl)),
             "library": not self.library.enabled,
         }
         return tuple(name for name in names if not unready.get(name, False))
 
+    @property
+    def _own_firecrawl(self) -> bool:
+        """Whether the address is not the vendor's: a server of one's own may need no key."""
+        return not urls.host_matches(self.firecrawl.api_url, FIRECRAWL_HOST)
+
     def keys(self) -> dict[str, tuple[str, ...]]:
         """Provider → its keys in the clear, for `StaticKeys`. `grok` is the engine in use; a disabled provider has none."""
-        xai, chat, github = (
-            (secret.value,) if secret else () for secret in (self.xai.api_key, self.chat.api_key, self.fetch.github_token)
-        )
+        xai, chat = ((secret.value,) if secret else () for secret in (self.xai.api_key, self.chat.api_key))
         return {
             "grok": {"xai": xai, "chat": chat}.get(self.engine_kind(), ()),
             "xai": xai,
             "chat": chat,
             "tavily": tuple(key.value for key in self.tavily.api_keys if self.tavily.enabled),
             "firecrawl": tuple(key.value for key in self.firecrawl.api_keys if self.firecrawl.enabled),
-            "github": github,
         }
 
     def _folder(self, kind: Literal["config", "data", "cache"]) -> Path:
@@ -503,9 +502,7 @@ def find_nearest(name: str, known: Iterable[str]) -> str | None:
 
 def how_to_set_key(provider: str) -> str:
     """One sentence that names the setting and the variables of a provider's key; `grok` stands for both engines."""
-    wanted = {"grok": ("xai.api_key", "chat.api_key"), "github": ("fetch.github_token",)}.get(
-        provider, (f"{provider}.api_key", f"{provider}.api_keys")
-    )
+    wanted = {"grok": ("xai.api_key", "chat.api_key")}.get(provider, (f"{provider}.api_key", f"{provider}.api_keys"))
     rows = [row for row in declared() if row.name in wanted]
     if not rows:
         return f"Set a key for {provider}."

@@ -4,3 +4,55 @@ What is here: the questions and answers (`values`), the ports to the outside (`p
 `budget`, …) and the use cases (`search`, `fetch`, `map`, `sources`, `doctor`). What is not: HTTP, vendors, MCP, files.
 Start reading at `search`; fakes for tests are in `websearch_core.testing`.
 """
+
+from websearch_core.chain import ExtractorChain, FinderChain, MapperChain, NoEngine
+from websearch_core.doctor import Doctor
+from websearch_core.errors import WebSearchError
+from websearch_core.fetch import Fetch, FetchRules
+from websearch_core.library import ManageLibrary
+from websearch_core.map import Map, MapRules
+from websearch_core.search import Search, SearchRules
+from websearch_core.sources import Sources
+from websearch_core.values import (
+    Answer,
+    FetchRequest,
+    FetchResult,
+    MapRequest,
+    MapResult,
+    Page,
+    SearchQuery,
+    SearchResult,
+    Source,
+    SourceList,
+    SourcesRequest,
+    SourcesResult,
+)
+
+__all__ = [
+    "Answer",
+    "Doctor",
+    "ExtractorChain",
+    "Fetch",
+    "FetchRequest",
+    "FetchResult",
+    "FetchRules",
+    "FinderChain",
+    "ManageLibrary",
+    "Map",
+    "MapRequest",
+    "MapResult",
+    "MapRules",
+    "MapperChain",
+    "NoEngine",
+    "Page",
+    "Search",
+    "SearchQuery",
+    "SearchResult",
+    "SearchRules",
+    "Source",
+    "SourceList",
+    "Sources",
+    "SourcesRequest",
+    "SourcesResult",
+    "WebSearchError",
+]

@@ -1,6 +1,7 @@
 """Where an answer's sources hide: inline markers, Markdown links, a list at its end, entries of a reply.
 
-Pure text work. Code blocks are not searched: an address in an example is no source.
+Pure text work. Code blocks are not searched: an address in an example is no source. Every search is linear, or bounded, in
+what it reads, because the text comes from strangers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ __all__ = ["cited_first", "inline", "markers", "source_of", "split_sources", "ti
 MAX_TITLE_CHARS = 300
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_LABEL_CHARS = 400
+MAX_SEARCHED_CHARS = 300_000
+"""Longer texts are searched in their beginning only, and are not split."""
+MAX_LINKS = 2_000
+MAX_HEADING_CHARS = 120
 TAIL_LEFTOVER_CHARS = 40
 ITEM_LEFTOVER_CHARS = 60
 
@@ -29,7 +34,7 @@ _OPENING = re.compile(
 _THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
 _MARKER = re.compile(r"\[\^?\d{1,4}\]")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*\)")
-_AFTER_URL = re.compile(r"""\s*(?:\s(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?\s*\)""")
+_AFTER_URL = re.compile(r"""\s{0,9}(?:\s(?:"[^"\n]{0,300}"|'[^'\n]{0,300}'|\([^()\n]{0,300}\)))?\s{0,9}\)""")
 _ESCAPED = re.compile(r"\\([_()*~#&\[\]-])")
 _EMPHASIS = re.compile(r"\*{2,3}|_{2,3}|`")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -46,7 +51,7 @@ _HEADED_LINE = re.compile(rf"[ \t]*[*_]{{0,3}}(?:{_WORDS})[*_]{{0,3}}\s*[:：][*
 _CALL = re.compile(
     r"^[ \t]*(?:sources?|citations?|references?|citation_card|source_cards?)[ \t]*\(", re.IGNORECASE | re.MULTILINE
 )
-_DETAILS = re.compile(r"<details\b[^>]*>(?:(?!<details\b).)*</details>\s*\Z", re.IGNORECASE | re.DOTALL)
+_DETAILS = re.compile(r"<details\b[^<>]*>(?:(?!<details\b).)*</details>\s*\Z", re.IGNORECASE | re.DOTALL)
 _LISTS = ("sources", "citations", "references", "urls")
 
 
@@ -94,8 +99,10 @@ def split_sources(text: str, *, provider: str = "") -> tuple[str, tuple[Source, 
 
     Known lists, first hit wins: a final call such as `sources([...])`, sections under a heading such as `Sources` or
     `参考资料`, a final `<details>` block with two links, two or more final lines of links. Prose after a section stays.
-    Final links stay in the prose too where they are the answer: alone, or announced by a colon.
+    Final links stay in the prose too where they are the answer: alone, or announced by a colon or a heading.
     """
+    if len(text) > MAX_SEARCHED_CHARS:
+        return text, ()
     for take in (_take_call, _take_sections, _take_details, _take_tail):
         prose, found = take(text)
         if found:
@@ -139,13 +146,13 @@ def _take_details(text: str) -> tuple[str, list[Source]]:
 def _take_tail(text: str) -> tuple[str, list[Source]]:
     lines = [_Line.of(line, masked) for line, masked in zip(text.split("\n"), _without_code(text).split("\n"), strict=True)]
     start = len(lines)
-    while start and (lines[start - 1].blank or lines[start - 1].only_links(TAIL_LEFTOVER_CHARS)):
+    while start and (lines[start - 1].blank or lines[start - 1].lists_links(TAIL_LEFTOVER_CHARS)):
         start -= 1
     tail = [line for line in lines[start:] if not line.blank]
     if len(tail) < 2:
         return text, []
     before = next((line.text.rstrip("*_ \t") for line in reversed(lines[:start]) if not line.blank), ":")
-    prose = text if before.endswith((":", "：")) else "\n".join(line.text for line in lines[:start])
+    prose = text if before.endswith((":", "：")) or before.startswith("#") else "\n".join(line.text for line in lines[:start])
     return prose, [source for line in tail for source in line.sources]
 
 
@@ -153,14 +160,16 @@ def _section(lines: list[_Line], at: int) -> tuple[int, list[Source]]:
     """The line after the section that starts here, and its sources; the next line and none where no section starts."""
     if headed := lines[at].headed():
         return at + 1, list(headed.sources)
-    if not _HEADING.fullmatch(lines[at].masked):
+    heading = lines[at].masked.strip()
+    if len(heading) > MAX_HEADING_CHARS or not _HEADING.fullmatch(heading):
         return at + 1, []
     end, found, title = at + 1, list[Source](), ""
     for number in range(at + 1, len(lines)):
         line = lines[number]
-        if line.blank or (line.masked.lstrip().startswith("|") and not line.sources):
+        is_row = line.masked.lstrip().startswith("|")
+        if line.blank or (is_row and not line.sources):
             continue
-        if line.sources and (line.bulleted or line.only_links(ITEM_LEFTOVER_CHARS)):
+        if line.sources and (line.bulleted or is_row or line.lists_links(ITEM_LEFTOVER_CHARS)):
             found += _with_title(line.sources, title)
             end, title = number + 1, ""
         elif line.bulleted and not line.sources and not title:
@@ -191,6 +200,8 @@ class _Line:
     sources: tuple[Source, ...]
     leftover: str
     bulleted: bool
+    listing: bool
+    """Whether it reads like an entry of a list: an address, perhaps with a label and a colon before it or a remark behind."""
 
     @classmethod
     def of(cls, text: str, masked: str) -> _Line:
@@ -204,23 +215,38 @@ class _Line:
         sources = [link.source("", "listed") for link in links] + [Source(url=url) for url in bare]
         for url in bare:
             rest = rest.replace(url, " ", 1)
+        places = [(link.start, link.end) for link in links] or [(at := masked.find(url), at + len(url)) for url in bare]
         leftover = _one_line(rest, MAX_DESCRIPTION_CHARS).strip(" \t*_<>|()（）[]【】-–—:：,，;；.。、\"'“”")
         if len(sources) == 1 and leftover:
             sources = [_described(sources[0], leftover, named=bool(links))]
-        return cls(text=text, masked=masked, sources=tuple(sources), leftover=leftover, bulleted=bullet is not None)
+        return cls(
+            text=text,
+            masked=masked,
+            sources=tuple(sources),
+            leftover=leftover,
+            bulleted=bullet is not None,
+            listing=bool(places) and _is_entry(masked, bullet.end() if bullet else 0, places, leftover),
+        )
 
     @property
     def blank(self) -> bool:
         return not self.text.strip()
 
-    def only_links(self, leftover_chars: int) -> bool:
-        return bool(self.sources) and len(self.leftover) <= leftover_chars
+    def lists_links(self, leftover_chars: int) -> bool:
+        return self.listing and len(self.leftover) <= leftover_chars
 
     def headed(self) -> _Line | None:
         """What follows on the line of a heading, if it is links."""
         match = _HEADED_LINE.match(self.masked) if self.sources else None
         rest = _Line.of(self.text[match.end() :], self.masked[match.end() :]) if match else None
-        return rest if rest and rest.only_links(TAIL_LEFTOVER_CHARS) else None
+        return rest if rest and rest.lists_links(TAIL_LEFTOVER_CHARS) else None
+
+
+def _is_entry(masked: str, start: int, places: list[tuple[int, int]], leftover: str) -> bool:
+    before = masked[start : places[0][0]].strip(" \t*_<[(【")
+    behind = masked[places[-1][1] :].strip(" \t*_>])】.")
+    labelled = not before or before.endswith((":", "："))
+    return not leftover or (labelled and (not behind or behind.startswith(tuple("-–—:：|(（,，"))))
 
 
 def _described(source: Source, leftover: str, *, named: bool) -> Source:
@@ -355,10 +381,10 @@ class _Link:
 
 def _links(text: str) -> Iterator[_Link]:
     """Links with a usable address outside of code, in order; images are left out."""
-    masked = _without_code(text)
-    at = 0
-    while (middle := masked.find("](", at)) >= 0:
-        at = middle + 2
+    masked = _without_code(text[:MAX_SEARCHED_CHARS])
+    at = tried = 0
+    while (middle := masked.find("](", at)) >= 0 and tried < MAX_LINKS:
+        at, tried = middle + 2, tried + 1
         start = _label_start(masked, middle)
         destination = _destination(masked, at)
         if start is None or destination is None:
@@ -409,16 +435,18 @@ def _without_code(text: str) -> str:
 
 def _spans(text: str, *, thinking: bool) -> Iterator[tuple[str, int, int]]:
     """Stretches of code, and with `thinking` of thinking, in order and apart: kind, start, end."""
-    at = 0
+    at = paragraph_end = 0
     while match := _OPENING.search(text, at):
         kind = str(match.lastgroup)
-        end = None if kind == "think" and not thinking else _end_of(kind, match, text)
+        if paragraph_end < match.end():
+            paragraph_end = text.find("\n\n", match.end()) % (len(text) + 1)
+        end = None if kind == "think" and not thinking else _end_of(kind, match, text, paragraph_end)
         if end is not None:
             yield kind, match.start(), end
         at = end or match.end()
 
 
-def _end_of(kind: str, match: re.Match[str], text: str) -> int | None:
+def _end_of(kind: str, match: re.Match[str], text: str, paragraph_end: int) -> int | None:
     """Where the stretch that `match` opens ends; None for backticks that nothing closes in their paragraph."""
     if kind == "think":
         closing = _THINK_END.search(text, match.end())
@@ -427,6 +455,5 @@ def _end_of(kind: str, match: re.Match[str], text: str) -> int | None:
     if kind == "fence":
         closing = re.compile(rf"^[ \t]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$", re.MULTILINE).search(text, match.end())
         return closing.end() if closing else len(text)
-    paragraph_end = text.find("\n\n", match.end())
-    closing = re.compile(rf"(?<!`){marks}(?!`)").search(text, match.end(), paragraph_end if paragraph_end >= 0 else len(text))
+    closing = re.compile(rf"(?<!`){marks}(?!`)").search(text, match.end(), paragraph_end)
     return closing.end() if closing else None

@@ -86,7 +86,7 @@ class ManageLibrary:
                 raise EmptyResult(
                     "no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML."
                 )
-            return done
+            return dataclasses.replace(done, total=await pages_in(self.library))
         except WebSearchError as error:
             return outcome.failed(done, error, "library")
 

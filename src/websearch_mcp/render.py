@@ -139,8 +139,12 @@ def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:
 
 def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
     if result.content:
-        yield f"{result.title or 'page'} ({result.kind}, read by {result.provider}, {result.total_chars} characters)"
-        yield fence.fenced(result.content, origin=result.final_url or result.url, nonce=nonce)
+        yield f"{result.kind} page, read by {result.provider}, {result.total_chars} characters"
+        yield fence.fenced(
+            f"{result.title}\n\n{result.content}" if result.title and not result.start else result.content,
+            origin=result.final_url or result.url,
+            nonce=nonce,
+        )
     else:
         yield f"url: {result.url}"
 

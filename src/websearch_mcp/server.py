@@ -7,8 +7,9 @@ import importlib.metadata
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import mcp_types as types
@@ -19,6 +20,7 @@ from mcp.server.lowlevel import Server
 
 from websearch_core import fence, outcome
 from websearch_core.errors import WebSearchError
+from websearch_core.outcome import Operation
 from websearch_core.values import FetchResult, MapResult, Outcome, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
 
@@ -35,12 +37,14 @@ def make_server(
     name: str = "websearch",
     toolsets: tuple[str, ...] = ("core", "admin"),
     expose_model: bool = False,
+    budgets: Mapping[Operation, int] = MappingProxyType({}),
     patience_s: float = 50.0,
     progress_every_s: float = 3.0,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
-    `patience_s`: longest call of a caller that takes no progress. The tool list is a constant of the arguments: the same
+    `budgets`: operation → longest result of a call that does not say. `patience_s`: longest call of a caller that takes
+    no progress. The tool list is a constant of the arguments: the same
     bytes every time, whatever the network does.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
@@ -59,7 +63,8 @@ def make_server(
         progress = "progress_token" in (context.meta or {})
         max_chars = 24_000
         try:
-            request = tools.read(row, params.arguments, hidden=_hidden(row, hidden))
+            budget = budgets.get(row.operation)
+            request = tools.read(row, params.arguments, hidden=_hidden(row, hidden), max_chars=budget)
             max_chars = getattr(request, "max_chars", max_chars)
             async with _progress(context, row, every_s=progress_every_s if progress else None):
                 result = await resolve(row.use_case)(request, within_s=None if progress else patience_s)

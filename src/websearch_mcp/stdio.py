@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO, cast
 
 import anyio
 from mcp.server.lowlevel import Server
@@ -18,27 +19,31 @@ from mcp.server.stdio import stdio_server
 __all__ = ["serve"]
 
 log = logging.getLogger(__name__)
+ESCAPES = re.compile(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+"""In JSON text: an escaped backslash, a surrogate pair, or half of one."""
+HALF_PAIR_CHARS = len("\\ud800")
 PARENT_CHECK_S = 2.0
 CLOSING_LIMIT_S = 1.5
 
 
-def serve(server: Server[Any], *, wire: TextIO, close: Callable[[], Awaitable[None]]) -> NoReturn:
+def serve(server: Server[Any], *, incoming: TextIO, outgoing: TextIO, close: Callable[[], Awaitable[None]]) -> NoReturn:
     """Serve until end of input, SIGTERM, SIGINT, a broken pipe or the parent's death; then close and leave the process.
 
-    `wire` is the real standard output; file descriptor 1 already points at standard error.
+    `incoming` and `outgoing` are the real standard streams; descriptors 0 and 1 already lead elsewhere.
     """
-    anyio.run(_served, server, wire, close)
+    anyio.run(_served, server, incoming, outgoing, close)
     raise AssertionError("the process has left")
 
 
-async def _served(server: Server[Any], wire: TextIO, close: Callable[[], Awaitable[None]]) -> None:
-    async with stdio_server(stdout=anyio.wrap_file(wire)) as (incoming, outgoing):
+async def _served(server: Server[Any], incoming: TextIO, outgoing: TextIO, close: Callable[[], Awaitable[None]]) -> None:
+    lines = cast("anyio.AsyncFile[str]", _Repaired(anyio.wrap_file(incoming)))
+    async with stdio_server(lines, anyio.wrap_file(outgoing)) as (reading, writing):
         code = 0
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(_until_signal, group.cancel_scope)
                 group.start_soon(_until_orphaned, group.cancel_scope)
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                await server.run(reading, writing, server.create_initialization_options())
                 group.cancel_scope.cancel()
         except Exception:
             log.exception("the server stopped")
@@ -47,9 +52,25 @@ async def _served(server: Server[Any], wire: TextIO, close: Callable[[], Awaitab
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_LIMIT_S):
                 await close()
             with suppress(OSError, ValueError):
-                wire.flush()
+                outgoing.flush()
             # Leave from inside: the SDK's reader thread may sit in a read that never returns, and leaving waits for it.
             os._exit(code)
+
+
+class _Repaired:
+    """Lines of input in which escapes of half a surrogate pair are replaced: the SDK drops such a line without an answer."""
+
+    def __init__(self, lines: anyio.AsyncFile[str]) -> None:
+        self._lines = lines
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._lines:
+            yield ESCAPES.sub(_whole, line) if "\\ud" in line or "\\uD" in line else line
+
+
+def _whole(match: re.Match[str]) -> str:
+    found = match.group()
+    return "\\ufffd" if len(found) == HALF_PAIR_CHARS else found
 
 
 async def _until_signal(scope: anyio.CancelScope) -> None:

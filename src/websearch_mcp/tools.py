@@ -157,8 +157,16 @@ def rows(toolsets: tuple[str, ...]) -> tuple[Row, ...]:
     return tuple(row for row in TOOLS if row.toolset in toolsets)
 
 
-def read(row: Row, arguments: Mapping[str, Any] | None, *, hidden: frozenset[str] = frozenset()) -> Any:
+def read(
+    row: Row,
+    arguments: Mapping[str, Any] | None,
+    *,
+    hidden: frozenset[str] = frozenset(),
+    max_chars: int | None = None,
+) -> Any:
     """The row's question out of a call's arguments. An absent, null or blank optional argument is unset.
+
+    `max_chars` is the operator's budget for a call that does not say.
 
     Raises:
         InvalidInput: an unknown name (with the nearest known one), a wrong type, or a value out of its limits.
@@ -174,6 +182,8 @@ def read(row: Row, arguments: Mapping[str, Any] | None, *, hidden: frozenset[str
     missing = [name for name, item in known.items() if item.default is dataclasses.MISSING and name not in given]
     if missing:
         raise InvalidInput(f"{missing[0]} is required")
+    if max_chars is not None and "max_chars" in known:
+        given.setdefault("max_chars", max_chars)
     return row.request(**given)
 
 

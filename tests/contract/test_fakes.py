@@ -1,36 +1,12 @@
-"""The fakes keep the promises of their ports, so that other tests may rely on them; and they follow their scripts."""
+"""The fakes follow their scripts. That they keep the promises of their ports is tested with those, port by port."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
-from websearch_core.errors import AuthRejected, BadReply, NotAllowed, RateLimited, Unreachable, WebSearchError
-from websearch_core.ports import (
-    AnswerEngine,
-    Cache,
-    Configuration,
-    Credentials,
-    Extractor,
-    Library,
-    Mapper,
-    Probe,
-    SourceFinder,
-)
-from websearch_core.testing.contracts import (
-    AnswerEngineContract,
-    CacheContract,
-    ConfigurationContract,
-    CredentialsContract,
-    Hanging,
-    LibraryContract,
-    MapperContract,
-    ProbeContract,
-    SelectiveExtractorContract,
-    SourceFinderContract,
-)
+from websearch_core.errors import AuthRejected, Unreachable
 from websearch_core.testing.fakes import (
     FakeCache,
     FakeClock,
@@ -48,142 +24,17 @@ from websearch_core.testing.fakes import (
 from websearch_core.values import (
     Answer,
     FetchRequest,
-    Health,
     Link,
     MapRequest,
     Page,
     SearchQuery,
     Secret,
-    Setting,
     SiteMap,
-    SourceList,
 )
 
 PAGE_URL = "https://docs.example.org/page"
 PAGE = Page(url=PAGE_URL, text="A page about the bridge.", provider="fake_extractor")
 QUERY = SearchQuery(query="bridges")
-
-
-class TestFakeEngine(AnswerEngineContract):
-    @pytest.fixture
-    def engine(self) -> AnswerEngine:
-        return FakeEngine()
-
-    @pytest.fixture(params=[Unreachable, RateLimited, BadReply])
-    def failing_engine(self, request: pytest.FixtureRequest) -> AnswerEngine:
-        return FakeEngine(request.param("no answer"))
-
-    @pytest.fixture
-    def hanging_engine(self) -> Hanging[AnswerEngine]:
-        gate = Gate(Answer(text="too late", engine="fake_engine"))
-        return Hanging(part=FakeEngine(gate), entered=gate.until_entered, left=gate.until_cancelled)
-
-
-class TestFakeFinder(SourceFinderContract):
-    @pytest.fixture
-    def finder(self) -> SourceFinder:
-        return FakeFinder()
-
-    @pytest.fixture
-    def empty_finder(self) -> SourceFinder:
-        return FakeFinder(SourceList(provider="fake_finder"))
-
-    @pytest.fixture
-    def failing_finder(self) -> SourceFinder:
-        return FakeFinder(Unreachable("no list"))
-
-    @pytest.fixture
-    def hanging_finder(self) -> Hanging[SourceFinder]:
-        gate = Gate(SourceList(provider="fake_finder"))
-        return Hanging(part=FakeFinder(gate), entered=gate.until_entered, left=gate.until_cancelled)
-
-
-class TestFakeExtractor(SelectiveExtractorContract):
-    @pytest.fixture
-    def extractor(self) -> Extractor:
-        return FakeExtractor({PAGE_URL: PAGE})
-
-    @pytest.fixture
-    def blank_extractor(self) -> Extractor:
-        return FakeExtractor({PAGE_URL: BadReply("nothing readable")})
-
-    @pytest.fixture(params=[Unreachable, NotAllowed])
-    def failing_extractor(self, request: pytest.FixtureRequest) -> Extractor:
-        return FakeExtractor(request.param("no page"))
-
-    @pytest.fixture
-    def hanging_extractor(self) -> Hanging[Extractor]:
-        gate: Gate[Page | None] = Gate(PAGE)
-        return Hanging(part=FakeExtractor(gate), entered=gate.until_entered, left=gate.until_cancelled)
-
-
-class TestFakeMapper(MapperContract):
-    @pytest.fixture
-    def mapper(self) -> Mapper:
-        return FakeMapper()
-
-    @pytest.fixture
-    def empty_mapper(self, map_request: MapRequest) -> Mapper:
-        return FakeMapper(SiteMap(root=map_request.url, provider="fake_mapper"))
-
-    @pytest.fixture
-    def failing_mapper(self) -> Mapper:
-        return FakeMapper(Unreachable("no map"))
-
-    @pytest.fixture
-    def hanging_mapper(self, map_request: MapRequest) -> Hanging[Mapper]:
-        gate = Gate(SiteMap(root=map_request.url, provider="fake_mapper"))
-        return Hanging(part=FakeMapper(gate), entered=gate.until_entered, left=gate.until_cancelled)
-
-
-class TestFakeCache(CacheContract):
-    @pytest.fixture
-    def cache(self, clock: FakeClock) -> Cache:
-        return FakeCache(clock)
-
-
-class TestFakeCredentials(CredentialsContract):
-    @pytest.fixture
-    def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
-        return FakeCredentials({provider: keys}, now=clock)
-
-
-class TestFakeCredentialsOfOneKey(TestFakeCredentials):
-    @pytest.fixture
-    def keys(self) -> Sequence[str]:
-        return ("tvly-the-only-key-1234",)
-
-
-class TestFakeLibrary(LibraryContract):
-    @pytest.fixture
-    def library(self) -> Library:
-        return FakeLibrary()
-
-
-class TestFakeProbe(ProbeContract):
-    @pytest.fixture
-    def probe(self) -> Probe:
-        return FakeProbe()
-
-    @pytest.fixture(params=[Unreachable("no reply"), RuntimeError("a fault"), Health(part="p", state="failing", detail="down")])
-    def failing_probe(self, request: pytest.FixtureRequest) -> Probe:
-        return FakeProbe(request.param)
-
-    @pytest.fixture
-    def hanging_probe(self) -> Hanging[Probe]:
-        gate = Gate(Health(part="fake_part", state="ok"))
-        return Hanging(part=FakeProbe(gate), entered=gate.until_entered, left=gate.until_cancelled)
-
-
-class TestFakeConfiguration(ConfigurationContract):
-    @pytest.fixture
-    def configuration(self, secrets: Sequence[str]) -> Configuration:
-        shown = Secret(secrets[0]).fingerprint
-        return FakeConfiguration([Setting(name="tavily_api_key", value=shown, origin="environment TAVILY_API_KEY")])
-
-    @pytest.fixture
-    def unwritable_configuration(self) -> Configuration:
-        return FakeConfiguration(failure=WebSearchError("the file is read-only"))
 
 
 class TestScripts:

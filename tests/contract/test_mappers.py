@@ -149,7 +149,7 @@ class TestLocalMapper(MapperContract):
         site = PagesSite({**documentation(), request.param: hang()})
         return Hanging(
             part=mapping(site),
-            entered=lambda: site.until(lambda it: it.requests and it.last.path == request.param and it.in_flight == 1),
+            entered=lambda: site.until(lambda it: it.in_flight == 1 and it.last.path == request.param),
             left=lambda: site.until(lambda it: it.disconnects == 1 and it.in_flight == 0),
         )
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from e2e.wire import environment
 from upstreams.serve import serving
 from upstreams.tavily import TavilyUpstream
 from upstreams.xai import XaiUpstream
-
-from e2e.wire import environment
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from e2e.wire import SERVER, WAIT_S, Wire, environment
 from upstreams.script import hang
 from upstreams.tavily import TavilyUpstream
 from upstreams.xai import XaiUpstream
-
-from e2e.wire import SERVER, WAIT_S, Wire, environment
 
 HARD_TEXT = "价格 “quoted” \u00a0no-break ✓ 😀 naïve"
 
@@ -160,7 +160,9 @@ time.sleep(60)
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks at the process table in /proc")
 @pytest.mark.parametrize("in_call", [False, True])
 @pytest.mark.parametrize("who", ["alone", "sibling"])
-def test_a_killed_client_takes_the_server_with_it(who: str, in_call: bool, keyed: dict[str, str], xai: XaiUpstream, tmp_path: Path) -> None:
+def test_a_killed_client_takes_the_server_with_it(
+    who: str, in_call: bool, keyed: dict[str, str], xai: XaiUpstream, tmp_path: Path
+) -> None:
     """Also when another process still holds the input open, so that no end of file ever comes."""
     xai.follow(hang())
     script = tmp_path / "client.py"

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 WAIT_S = 20.0
 SERVER = [str(Path(sys.executable).with_name("websearch-mcp"))]
@@ -19,7 +19,19 @@ SERVER = [str(Path(sys.executable).with_name("websearch-mcp"))]
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The process's environment without anything that configures us, plus what the test sets."""
-    prefixes = ("PYTHON", "WEBSEARCH_", "GROK_", "TAVILY_", "FIRECRAWL_", "XAI_", "OPENAI_", "GITHUB_TOKEN", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    prefixes = (
+        "PYTHON",
+        "WEBSEARCH_",
+        "GROK_",
+        "TAVILY_",
+        "FIRECRAWL_",
+        "XAI_",
+        "OPENAI_",
+        "GITHUB_TOKEN",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+    )
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(prefixes)}
     return {**kept, "WEBSEARCH_HOME": str(home), "NO_PROXY": "127.0.0.1,localhost", **more}
 
@@ -40,7 +52,7 @@ class Wire:
             reader.start()
         self._next = 0
 
-    def __enter__(self) -> Wire:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

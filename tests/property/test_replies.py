@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.http.client import Reader
 from websearch_adapters.http.sse import EventReader
 from websearch_adapters.providers import chat_completions, xai
@@ -124,10 +125,8 @@ def test_any_json_is_an_answer_or_an_error_of_ours(payload: Any) -> None:
 @given(payload=payloads().filter(lambda value: isinstance(value, dict)))
 def test_any_object_in_place_of_a_reply_is_an_answer_or_an_error_of_ours(payload: dict[str, Any]) -> None:
     for from_wire in (xai.from_wire, chat_completions.from_wire):
-        try:
+        with suppress(ProviderError):
             assert_presentable(from_wire(payload))
-        except ProviderError as error:
-            assert error.message.startswith("grok")
 
 
 def assert_presentable(answer: Answer) -> None:

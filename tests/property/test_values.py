@@ -162,6 +162,11 @@ def test_json_keeps_every_filled_field_and_no_other(value: Any) -> None:
     assert set(plain) == {field.name for field in dataclasses.fields(value) if getattr(value, field.name) not in ("", None, ())}
 
 
+@given(st.data(), st.integers(0, 20), st.integers(20, 60))
+def test_hostile_text_keeps_its_sizes(data: st.DataObject, least: int, most: int) -> None:
+    assert least <= len(data.draw(hostile_text(min_size=least, max_size=most))) <= most
+
+
 # Letters only: a digit or a dot would be found in any message about anything.
 KEYS = st.text("ABCDEFGHJKLMNPQRSTUVWXYZ桥", min_size=4, max_size=120)
 

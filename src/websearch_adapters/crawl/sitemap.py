@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from websearch_adapters.extract.charset import decode
@@ -31,6 +33,8 @@ MAX_LEVELS = 3
 MAX_URLS = 10_000
 GZIP = b"\x1f\x8b"
 CONTAINERS = frozenset({"url", "sitemap", "item", "entry"})
+_BARE_AMPERSAND = re.compile(rb"&(?!#?[A-Za-z0-9]{1,10};)")
+"""In addresses that nobody escaped; a parser would drop the rest of the parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +49,7 @@ class SitemapFile:
 
 
 def read_sitemap(body: bytes, url: str) -> SitemapFile:
-    """Read the sitemap that came from `url`.
+    """Read the sitemap that came from `url`; of one that is cut, everything but the address at the cut.
 
     Raises:
         BadReply: not a sitemap, damaged before its first address, or it declares entities.
@@ -55,7 +59,9 @@ def read_sitemap(body: bytes, url: str) -> SitemapFile:
         return _listed(_lines(body), url, truncated=truncated)
     if b"<!ENTITY" in body:
         raise BadReply("the sitemap declares entities")
-    return _listed(_elements(body), url, truncated=truncated)
+    whole = body.rstrip(b"\x00 \t\r\n").endswith(b">")
+    found = list(islice(_elements(_BARE_AMPERSAND.sub(b"&amp;", body)), MAX_FILE_URLS + 1))
+    return _listed(found if whole else found[:-1], url, truncated=truncated or not whole)
 
 
 class Sitemaps:
@@ -122,7 +128,7 @@ def _unpacked(body: bytes) -> tuple[bytes, bool]:
     return unpacked, not inflate.eof
 
 
-def _listed(found: Iterator[tuple[str, str]], url: str, *, truncated: bool) -> SitemapFile:
+def _listed(found: Iterable[tuple[str, str]], url: str, *, truncated: bool) -> SitemapFile:
     pages: dict[str, None] = {}
     nested: dict[str, None] = {}
     for kind, text in found:
@@ -168,6 +174,8 @@ def _elements(body: bytes) -> Iterator[tuple[str, str]]:
     except etree.XMLSyntaxError as error:
         if not begun:
             raise BadReply("the sitemap is not XML") from error
+    if not begun:
+        raise BadReply("the sitemap is not XML")
 
 
 def _address(container: _Element) -> str:

@@ -22,7 +22,7 @@ TOLERATED_SHARE = 0.01
 # Python codec → what browsers read under its labels: the Encoding standard's table, read 2026-11-30.
 WEB_NAMES = {
     "ascii": "windows-1252", "iso8859-1": "windows-1252", "cp1252": "windows-1252", "iso8859-9": "windows-1254",
-    "cp1254": "windows-1254", "iso8859-11": "windows-874", "tis-620": "windows-874", "cp874": "windows-874",
+    "cp1254": "windows-1254", "iso8859-11": "cp874", "tis-620": "cp874", "cp874": "cp874",
     "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "hz": "gb18030",
     "big5": "big5hkscs", "big5hkscs": "big5hkscs", "cp950": "big5hkscs",
     "shift_jis": "cp932", "cp932": "cp932", "euc_jp": "euc_jp", "iso2022_jp": "iso2022_jp",
@@ -37,7 +37,7 @@ LABELS = {
     "ksc_5601": "cp949", "windows-949": "cp949", "ks_c_5601": "cp949", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
     "big5-hkscs": "big5hkscs", "x-x-big5": "big5hkscs", "cn-big5": "big5hkscs", "x-euc-jp": "euc_jp",
     "x-user-defined": "windows-1252", "unicode": "utf-16-le", "utf8": "utf-8", "x-mac-cyrillic": "mac-cyrillic",
-    "dos-874": "windows-874", "koi8": "koi8-r", "iso-8859-8-i": "iso8859-8",
+    "dos-874": "cp874", "koi8": "koi8-r", "iso-8859-8-i": "iso8859-8",
 }  # fmt: skip
 SINGLE_BYTE = re.compile(r"windows-|iso8859-|koi8|mac-|cp866")
 CANDIDATES = (

@@ -48,7 +48,8 @@ class LocalReader:
         """The whole page; parsed in a worker thread.
 
         Raises:
-            ProviderError: unreachable, refused, nothing readable (EmptyResult, BadReply), a human check or a file of another kind (Declined).
+            ProviderError: unreachable, refused, no text (EmptyResult), a page that a script would fill (BadReply), a check for
+                humans or a file of another kind (Declined).
             NotAllowed: policy forbids the address or the size.
         """
         fetched = await self._pages.get(request.url)

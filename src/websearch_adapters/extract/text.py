@@ -6,6 +6,7 @@ Also decides what a reply is, from its content type and its first bytes; where t
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -193,7 +194,7 @@ def _no_number(name: str) -> Any:
 
 def _exact(text: str) -> float:
     value = float(text)
-    if len(text) > 15 and repr(value) != text:
+    if math.isinf(value) or (len(text) > 15 and repr(value) != text):
         raise ValueError(text)
     return value
 

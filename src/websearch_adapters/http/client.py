@@ -30,6 +30,8 @@ __all__ = ["Http", "JsonReply", "Reader", "Request", "api_base"]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ERROR_BODY_BYTES = 65_536
+SHORTEST_KEY_CHARS = 4
+"""Shorter texts are ordinary words as often as keys."""
 VERSION = re.compile(r"v\d{1,3}[a-z0-9]*")
 
 
@@ -250,7 +252,9 @@ def _header_value(secret: Secret, provider: str) -> str:
 
 def _forget(secret: Secret, error: WebSearchError) -> None:
     """Take the key out of what an upstream echoed into an error."""
-    message = error.message.replace(secret.value, "***") if secret.value else error.message
+    if len(secret.value) < SHORTEST_KEY_CHARS:
+        return
+    message = error.message.replace(secret.value, "***")
     error.message, error.args = message, (message,)
     pieces = [secret.value[at : at + 8] for at in range(max(len(secret.value) - 7, 1))]
     if error.upstream_code and any(re.sub(r"[^A-Za-z0-9_.:-]+", "_", piece) in error.upstream_code for piece in pieces):

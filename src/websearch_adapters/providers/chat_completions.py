@@ -44,7 +44,7 @@ LABEL = "openai_compatible"
 """Names the engine and its sources."""
 MAX_SOURCES = 200
 TICKS_PER_USD = 10_000_000_000
-PROBE_QUERY = SearchQuery(query="Reply with the single word: ready", depth="fast")
+PROBE_QUESTION = "Reply with the single word: ready"
 IN_MESSAGE = ("annotations", "citations")
 ON_TOP = ("citations", "search_sources", "search_results")
 EARLY_ENDS = frozenset({"length", "max_tokens", "content_filter"})
@@ -325,7 +325,7 @@ class ChatCompletions(AnswerEngine, Probe):
     async def _examine(self, *, live: bool) -> Health:
         models, detail = await self._models()
         if live:
-            await self._http.exchange(self._request(PROBE_QUERY), self._reader)
+            await self._http.exchange(self._request(SearchQuery(query=PROBE_QUESTION, depth="fast")), self._reader)
         return Health(part=self.name, state="ok", detail=f"{'answers; ' if live else ''}{detail}", models=models)
 
     async def _models(self) -> tuple[tuple[str, ...], str]:

@@ -45,7 +45,7 @@ MAX_DOMAINS = 5
 MAX_SOURCES = 200
 TICKS_PER_USD = 10_000_000_000
 NANOS_PER_USD = 1_000_000_000
-PROBE_QUERY = SearchQuery(query="Reply with the single word: ready", depth="fast")
+PROBE_QUESTION = "Reply with the single word: ready"
 
 ENDINGS = frozenset({"response.completed", "response.done", "response.incomplete", "done", "end", "complete", "completed"})
 DELTAS = frozenset({"response.output_text.delta", "response.text.delta", "content.delta"})
@@ -269,7 +269,7 @@ def _item_text(item: Mapping[str, Any]) -> str:
 
 
 def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if item.get("type") not in ("message", None):
+    if item.get("type") not in ("message", None) or item.get("role") not in ("assistant", None):
         return []
     if isinstance(content := item.get("content"), str):
         return [{"type": "output_text", "text": content}]
@@ -429,7 +429,7 @@ class XaiResponses(AnswerEngine, Probe):
         listing = Request(provider=NAME, base_url=base_url, path="/models", method="GET", read_timeout_s=10.0)
         models = model_names(await self._http.exchange(listing, lambda: JsonReply(NAME, base_url)))
         if live:
-            await self._http.exchange(self._request(PROBE_QUERY), self._reader)
+            await self._http.exchange(self._request(SearchQuery(query=PROBE_QUESTION, depth="fast")), self._reader)
         detail = f"{'answers; ' if live else ''}lists {len(models)} models"
         return Health(part=self.name, state="ok", detail=detail, models=models)
 

@@ -11,7 +11,7 @@ from typing import Any
 from websearch_core.errors import InvalidInput
 from websearch_core.library import LibraryChange, ManageLibrary
 from websearch_core.urls import is_web_url
-from websearch_core.values import Outcome, Page
+from websearch_core.values import MapRequest, Outcome, Page
 from websearch_mcp.cli import session
 
 __all__ = ["run"]
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
             return await manage.entries(offset=options.offset, limit=options.limit)
         whole = LibraryChange()
         for target in options.target:
-            change = await (manage.remove(_address(target)) if options.action == "remove" else _added(manage, target))
+            change = await _changed(manage, target, options)
             if change.status == "error":
                 return change
             whole = _together(whole, change)
@@ -35,10 +35,14 @@ def run(options: argparse.Namespace) -> int:
     return session.run(options, work)
 
 
-async def _added(manage: ManageLibrary, target: str) -> LibraryChange:
-    """Index an address, or every readable file at a path."""
+async def _changed(manage: ManageLibrary, target: str, options: argparse.Namespace) -> LibraryChange:
+    """Forget a target; or index an address, the site there, or every readable file at a path."""
+    from websearch_adapters.library.files import address_of
+
+    if options.action == "remove":
+        return await manage.remove(target if "://" in target else address_of(Path(target)))
     if is_web_url(target):
-        return await manage.add_url(target)
+        return await (manage.add_site(MapRequest(url=target, max_depth=3, limit=500)) if options.site else manage.add_url(target))
     return await manage.add_pages(_pages(target))
 
 
@@ -55,7 +59,3 @@ def _together(one: LibraryChange, other: LibraryChange) -> LibraryChange:
     return dataclasses.replace(
         other, added=one.added + other.added, skipped=one.skipped + other.skipped, removed=one.removed + other.removed
     )
-
-
-def _address(target: str) -> str:
-    return target if "://" in target else Path(target).expanduser().resolve().as_uri()

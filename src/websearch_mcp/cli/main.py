@@ -103,13 +103,14 @@ def _map(command: argparse.ArgumentParser) -> None:
 
 
 def _size(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-chars", type=int, default=24_000, help="longest result, 1000 to 200000")
+    command.add_argument("--max-chars", type=int, help="longest result, 1000 to 200000 (search.max_chars, fetch.max_chars)")
 
 
 def _library(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = _common(actions.add_parser("add", help="index a file, a folder or a page"))
     add.add_argument("target", nargs="+", help="path or http(s) address")
+    add.add_argument("--site", action="store_true", help="map each address and index all pages found")
     listing = _common(actions.add_parser("list", help="what is in it"))
     listing.add_argument("--offset", type=int, default=0, help="first entry")
     listing.add_argument("--limit", type=int, default=100, help="most entries")

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from websearch_adapters import settings
+from websearch_core.outcome import Operation
 from websearch_core.values import Outcome
 from websearch_mcp import render
 from websearch_mcp.cli import output
 
-__all__ = ["configuration", "finish", "listed", "run", "use"]
+__all__ = ["budgets", "configuration", "finish", "listed", "run", "use"]
 
 T = TypeVar("T")
 
@@ -33,13 +34,24 @@ def configuration(options: argparse.Namespace) -> settings.LoadedConfiguration:
     return loaded
 
 
-def run(options: argparse.Namespace, work: Callable[[Callable[[type[T]], T]], Awaitable[Outcome]]) -> int:
+def budgets(chosen: settings.Settings) -> dict[Operation, int]:
+    """Operation → longest result of a call that does not say."""
+    search, fetch = chosen.search.max_chars, chosen.fetch.max_chars
+    return {"search": search, "sources": search, "map": search, "fetch": fetch}
+
+
+def run(
+    options: argparse.Namespace,
+    work: Callable[[Callable[[type[T]], T]], Awaitable[Outcome]],
+    *,
+    loaded: settings.LoadedConfiguration | None = None,
+) -> int:
     """Run `work` with a resolver of use cases, show its outcome, close what was opened."""
     import asyncio
 
     from websearch_mcp.container import Closing, build
 
-    box = build(configuration(options))
+    box = build(loaded or configuration(options))
 
     async def whole() -> Outcome:
         try:
@@ -54,14 +66,17 @@ def run(options: argparse.Namespace, work: Callable[[Callable[[type[T]], T]], Aw
 
 def use(options: argparse.Namespace, request: type, use_case: type) -> int:
     """Run the use case on the request that the options spell out."""
+    loaded = configuration(options)
     names = {field.name for field in dataclasses.fields(request)}
     given: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names and value is not None}
+    if "max_chars" in names:
+        given.setdefault("max_chars", budgets(loaded.settings)[options.command])
 
     async def work(resolve: Callable[[type[Any]], Any]) -> Outcome:
         outcome: Outcome = await resolve(use_case)(request(**given))
         return outcome
 
-    return run(options, work)
+    return run(options, work, loaded=loaded)
 
 
 def finish(outcome: Outcome, *, as_json: bool) -> int:

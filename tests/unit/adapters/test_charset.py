@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from websearch_adapters.extract.charset import clean, decode
+from websearch_adapters.extract.charset import LABELS, WEB_NAMES, clean, decode
 
 ZH = "这是一个关于中文网页编码的测试页面，内容包括新闻、天气与体育。北京的天气今天很好，适合出门散步。"
 TW = "這是一個關於中文網頁編碼的測試頁面，內容包括新聞、天氣與體育。台北今天的天氣很好。"
@@ -69,6 +69,11 @@ def test_labels_mean_what_browsers_take_them_for(label: str, encoding: str, text
     assert decode(html.encode(encoding), f"text/html; charset={label}")[0] == html
     declared = page(text, head=f'<meta http-equiv="Content-Type" content="text/html; charset={label}">')
     assert decode(declared.encode(encoding), "text/html")[0] == declared
+
+
+@pytest.mark.parametrize("label", sorted({*LABELS, *WEB_NAMES}))
+def test_every_label_of_the_table_can_be_decoded(label: str) -> None:
+    assert decode(b"plain", f"text/plain; charset={label}")[0]
 
 
 class TestOrder:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.providers import chat_completions as chat
 from websearch_adapters.providers.chat_completions import ChatReply, ChatSettings
 from websearch_core import profile

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.http import failures
 from websearch_core.errors import (
     AuthRejected,

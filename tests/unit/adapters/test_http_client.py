@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.responses import Response
+
 from upstreams.chat_completions import ChatUpstream
 from upstreams.script import (
     Script,
@@ -30,7 +31,6 @@ from upstreams.script import (
     wrong_charset,
 )
 from upstreams.serve import serve, transport
-
 from websearch_adapters.http.client import Http, JsonReply, Request, api_base
 from websearch_core.errors import (
     AuthRejected,

@@ -430,7 +430,6 @@ def test_no_secret_is_shown_anywhere(tmp_path: Path) -> None:
     assert listing["xai.api_key"] == "xai…hij"
     assert listing["tavily.api_keys"] == "tvly…tttt"
     assert listing["chat.api_url"] == "https://relay.example/xai…hij/v1"
-    assert listing["fetch.github_token"] == "ghp_…gggg"
     assert listing["firecrawl.api_keys"] == ""
 
 

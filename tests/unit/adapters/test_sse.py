@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ EVENTS = [Event("one", '{"a": "é桥"}'), Event("", "two\n lines"), Event("", "[
 
 def read(data: bytes, *cuts: int) -> list[Event]:
     reader, edges = EventReader(), [0, *sorted(cuts), len(data)]
-    events = [event for start, end in zip(edges, edges[1:], strict=False) for event in reader.feed(data[start:end])]
+    events = [event for start, end in pairwise(edges) for event in reader.feed(data[start:end])]
     return events + reader.flush()
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from upstreams import examples
 
+from upstreams import examples
 from websearch_adapters.providers import xai
 from websearch_adapters.providers.xai import ResponsesReply, XaiSettings
 from websearch_core import profile

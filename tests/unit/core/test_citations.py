@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,8 +22,8 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     return prose, [(source.url, source.title) for source in sources]
 
 
-def source(url: str, title: str = "", evidence: Evidence = "listed", **more: str) -> Source:
-    return Source(url=url, title=title, evidence=evidence, **more)
+def source(url: str, title: str = "", evidence: Evidence = "listed", provider: str = "") -> Source:
+    return Source(url=url, title=title, evidence=evidence, provider=provider)
 
 
 class TestInline:
@@ -203,6 +204,45 @@ class TestSplitOtherForms:
     def test_final_lines_of_links_are_a_list(self) -> None:
         assert split(f"It reopened.\n\n- [Council]({A})\n- {B}") == ("It reopened.", [(A, "Council"), (B, "")])
 
+    @pytest.mark.parametrize(
+        "facts",
+        [
+            f"- It reopened.[[1]]({A})\n- It cost 2 million.[[2]]({B})",
+            f"- Use [uv]({A}) now\n- Not [pip]({B})",
+            f"- [uv]({A}) is fast\n- [pip]({B}) is old",
+            f"It reopened.[[1]]({A})\nIt cost 2 million.[[2]]({B})",
+        ],
+    )
+    def test_final_lines_that_say_something_are_prose_however_short(self, facts: str) -> None:
+        text = f"What is known\n\n{facts}"
+        assert split(text) == (text, [])
+
+    def test_a_short_remark_with_a_marker_after_a_section_is_prose(self) -> None:
+        text = f"Yes.\n\nSources:\n- {A}\n\nIt cost 2 million.[[1]]({B})"
+        assert split(text) == (f"Yes.\n\nIt cost 2 million.[[1]]({B})", [(A, "")])
+
+    def test_links_below_a_heading_of_another_name_stay(self) -> None:
+        text = f"## Official pages\n\n- [Council]({A})\n- [Gazette]({B}) – the paper"
+        assert split(text) == (text, [(A, "Council"), (B, "Gazette")])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "](" * 200_000,
+            "[x](" + " " * 300_000,
+            "<details" * 40_000,
+            " " * 250_000 + "x",
+            "`" * 100 + " ``" * 50_000,
+            "Sources\n" * 30_000,
+            "[[1]](https://a.example/" + "(" * 200_000,
+            "x" * 400_000 + f"\n\nSources:\n- {A}",
+        ],
+        ids=lambda text: f"{text[:12]!r}",
+    )
+    def test_texts_made_to_take_long_do_not(self, text: str) -> None:
+        citations.split_sources(citations.without_thinking(text))
+        citations.inline(text)
+
     def test_one_final_link_is_prose(self) -> None:
         text = f"It reopened.\n\n[Council]({A})"
         assert split(text) == (text, [])
@@ -262,22 +302,10 @@ class TestSourceOf:
 
 class TestUnite:
     def test_the_first_mention_keeps_place_address_and_provider_and_later_ones_fill_it(self) -> None:
-        united = citations.unite(
-            [
-                source("https://www.a.example/page/?utm_source=x", provider="first"),
-                source(B, "B"),
-                source(A, "A", "cited", provider="second", description="d", published="2026-11-14"),
-            ]
-        )
-        assert united == (
-            source(
-                "https://www.a.example/page/?utm_source=x",
-                "A",
-                "cited",
-                provider="first",
-                description="d",
-                published="2026-11-14",
-            ),
+        first = Source(url="https://www.a.example/page/?utm_source=x", provider="first")
+        later = Source(url=A, title="A", evidence="cited", provider="second", description="d", published="2026-11-14")
+        assert citations.unite([first, source(B, "B"), later]) == (
+            replace(first, title="A", evidence="cited", description="d", published="2026-11-14"),
             source(B, "B"),
         )
 

@@ -56,7 +56,9 @@ KINDS = [getattr(errors, name) for name in errors.__all__]
         (AllFailed("x"), "fetch", "all_failed"),
     ],
 )
-def test_the_code_is_looked_up_by_class_service_and_operation(error: WebSearchError, operation: outcome.Operation, code: str) -> None:
+def test_the_code_is_looked_up_by_class_service_and_operation(
+    error: WebSearchError, operation: outcome.Operation, code: str
+) -> None:
     assert outcome.code_of(error, operation) == code
 
 

@@ -1,0 +1,366 @@
+"""HTML pages as Markdown: what is kept, what is dropped, and what is no page."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from websearch_adapters.extract import markup
+from websearch_adapters.extract.html import read_html, read_links
+from websearch_core.errors import NotAllowed
+
+URL = "https://docs.example.org/guide/intro.html"
+PROSE = "<p>Some honest prose, with commas, clauses, and words enough to be kept as the content of the page.</p>"
+
+
+def markdown(content: str, *, url: str = URL) -> str:
+    return read_html(f"<html><body><main><article>{content}</article></main></body></html>", url).markdown
+
+
+def framed(content: str, head: str = "") -> str:
+    return f"""<html><head>{head}</head><body>
+<header><a href="/">Site</a><nav><a href="/a">Navigation A</a><a href="/b">Navigation B</a></nav></header>
+<div class="cookie-banner">We use cookies</div><main>{content}</main>
+<aside><h2>Newsletter</h2><p>Subscribe now.</p></aside><footer><p>Imprint and contact</p></footer>
+<script>var secret = "never shown";</script></body></html>"""
+
+
+class TestBlocks:
+    def test_headings_keep_their_level_and_lose_their_permalink(self) -> None:
+        text = markdown('<h1>One</h1><h3 id="x">Three <code>f()</code><a class="headerlink" href="#x">¶</a></h3>' + PROSE)
+        assert "# One\n\n### Three `f()`\n\n" in text
+
+    def test_code_stays_verbatim_with_its_language(self) -> None:
+        code = "def f(x):\n\n    return {  # *not* _markup_\n        'a': x < 1 and x > 0,\n    }\n\n\n# ```\n"
+        escaped = code.replace("<", "&lt;").replace(">", "&gt;")
+        for box in (
+            f'<pre><code class="language-python">{escaped}</code></pre>',
+            f'<div class="highlight-python"><div class="highlight"><pre><span></span>{escaped}</pre></div></div>',
+            f'<pre data-lang="python">{escaped}</pre>',
+        ):
+            assert f"````python\n{code.strip()}\n````" in markdown(PROSE + box + PROSE)
+
+    def test_line_numbers_are_not_code(self) -> None:
+        table = (
+            '<table class="highlighttable"><tr><td class="linenos"><pre>1\n2</pre></td>'
+            '<td class="code"><div class="highlight-c"><pre>int a;\nint b;</pre></div></td></tr></table>'
+        )
+        assert "```c\nint a;\nint b;\n```" in markdown(PROSE + table + PROSE)
+        inline = '<pre><span class="lineno">1 </span>a = 1\n<span class="lineno">2 </span>b = 2</pre>'
+        assert "```\na = 1\nb = 2\n```" in markdown(PROSE + inline)
+
+    def test_code_lines_that_are_elements_stay_lines(self) -> None:
+        box = '<pre><code><span class="line">one</span><span class="line">  two</span></code></pre>'
+        assert "```\none\n  two\n```" in markdown(PROSE + box)
+
+    def test_tables_are_github_tables(self) -> None:
+        table = """<table><caption>Sizes</caption><thead><tr><th>Name</th><th>Size | unit</th></tr></thead>
+        <tbody><tr><td>a</td><td><code>1|2</code></td></tr><tr><td>b</td><td>line<br>break</td></tr></tbody></table>"""
+        text = markdown(PROSE + table)
+        assert "Sizes\n\n| Name | Size \\| unit |\n| --- | --- |\n| a | `1\\|2` |\n| b | line break |" in text
+
+    def test_spans_keep_the_columns_in_place(self) -> None:
+        table = (
+            "<table><tr><th>A</th><th>B</th><th>C</th></tr><tr><td rowspan=2>x</td><td colspan=2>wide</td></tr>"
+            "<tr><td>y</td><td>z</td></tr></table>"
+        )
+        assert "| A | B | C |\n| --- | --- | --- |\n| x | wide |  |\n|  | y | z |" in markdown(PROSE + table)
+
+    def test_a_table_without_header_gets_an_empty_one(self) -> None:
+        assert "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |" in markdown(PROSE + "<table><tr><td>1<td>2<tr><td>3<td>4</table>")
+
+    def test_a_table_for_layout_is_no_table(self) -> None:
+        text = markdown(f"<table><tr><td>{PROSE}<pre>code</pre></td><td>{PROSE}</td></tr></table>")
+        assert "|" not in text
+        assert text.count("honest prose") == 2
+
+    def test_lists_nest_and_keep_their_numbers(self) -> None:
+        items = """<ol start="3"><li>three<ul><li>inner <b>bold</b></li><li>second</li></ul></li>
+        <li><p>four</p><pre>code</pre></li></ol>"""
+        assert "3. three\n   - inner **bold**\n   - second\n4. four\n\n   ```\n   code\n   ```" in markdown(PROSE + items)
+
+    def test_quotes_are_quoted(self) -> None:
+        assert "> First.\n>\n> - a" in markdown(PROSE + "<blockquote><p>First.</p><ul><li>a</li></ul></blockquote>")
+
+    def test_definitions_follow_their_terms(self) -> None:
+        text = markdown(
+            PROSE + "<dl><dt><code>--all</code></dt><dd>Everything.</dd><dt>Key</dt><dd><p>A</p><pre>b</pre></dd></dl>"
+        )
+        assert "`--all`\n: Everything.\n\nKey\n\nA\n\n```\nb\n```" in text
+
+
+class TestInline:
+    def test_links_are_absolute(self) -> None:
+        text = markdown(
+            PROSE
+            + '<p><a href="net.html#x">Net</a> <a href="/api">API</a> <a href="../up">Up</a> <a href="//cdn.example/x y">CDN</a>'
+            + ' <a href="https://a.example/(b)">B</a></p>'
+        )
+        for link in (
+            "[Net](https://docs.example.org/guide/net.html#x)",
+            "[API](https://docs.example.org/api)",
+            "[Up](https://docs.example.org/up)",
+            "[CDN](https://cdn.example/x%20y)",
+            "[B](https://a.example/%28b%29)",
+        ):
+            assert link in text
+
+    def test_a_base_element_is_obeyed(self) -> None:
+        html = f'<html><head><base href="/other/"></head><body><main>{PROSE}<p>See <a href="x">X</a>.</p></main></body></html>'
+        assert "[X](https://docs.example.org/other/x)" in read_html(html, URL).markdown
+
+    def test_links_that_lead_nowhere_are_text(self) -> None:
+        text = markdown(
+            PROSE + '<p><a href="javascript:alert(1)">Run</a> <a href="#top">Top</a> <a href="data:text/html,x">Data</a></p>'
+        )
+        assert "Run Top Data" in text
+        assert "javascript" not in text
+
+    def test_emphasis_code_and_small_marks(self) -> None:
+        text = markdown(
+            PROSE + "<p><strong>b</strong> <em>i</em> <code>a`b</code> <del>old</del> 10<sup>6</sup> 1<sup>st</sup>"
+            " <kbd>Ctrl</kbd> <q>said</q></p>"
+        )
+        assert "**b** *i* ``a`b`` ~~old~~ 10^6 1st `Ctrl` “said”" in text
+
+    def test_text_that_looks_like_markup_is_escaped(self) -> None:
+        text = markdown(PROSE + "<p># no heading</p><p>1. no list</p><p>a*b [c] &lt;tag&gt; snake_case _x_ `y`</p>")
+        assert "\\# no heading" in text
+        assert "1\\. no list" in text
+        assert "a\\*b \\[c\\] \\<tag> snake_case \\_x\\_ \\`y\\`" in text
+
+    def test_images_show_their_alternative_text(self) -> None:
+        text = markdown(
+            PROSE
+            + '<p><img src="/img/a.png" alt="A diagram"> <a href="/big"><img src="/i.png" alt="Big"></a>'
+            + ' <img src="data:image/png;base64,AAAA" alt="Inline"> <img src="/decor.png" alt=""></p>'
+        )
+        assert "![A diagram](https://docs.example.org/img/a.png) [Big](https://docs.example.org/big) Inline" in text
+        assert "decor" not in text
+
+
+class TestChoosing:
+    def test_boilerplate_goes_and_content_stays(self) -> None:
+        text = read_html(framed(f"<h1>Title</h1>{PROSE * 3}"), URL).markdown
+        assert text.startswith("# Title")
+        assert text.count("honest prose") == 3
+        for noise in ("Navigation", "cookies", "Newsletter", "Imprint", "never shown"):
+            assert noise not in text
+
+    def test_hidden_parts_are_not_read(self) -> None:
+        text = read_html(
+            framed(
+                f'{PROSE}<p hidden>trap one</p><p style="display: none">trap two</p><template>trap three</template>'
+                f'<div style="visibility:hidden">trap four</div>{PROSE}'
+            ),
+            URL,
+        ).markdown
+        assert "trap" not in text
+
+    def test_a_part_with_most_of_the_prose_is_never_boilerplate(self) -> None:
+        html = f'<html><body><div class="sidebar-layout"><div class="footer">{PROSE * 5}</div></div></body></html>'
+        assert read_html(html, URL).markdown.count("honest prose") == 5
+
+    def test_ids_that_are_slugs_are_not_taken_for_roles(self) -> None:
+        html = framed(f'{PROSE * 4}<section id="s-using-managers-for-related-object-access"><h2>Related</h2>{PROSE}</section>')
+        assert read_html(html, URL).markdown.count("honest prose") == 5
+
+    def test_sections_about_other_pages_go(self) -> None:
+        more = "".join(f'<li><a href="/s/{i}">A story about something else, number {i}</a></li>' for i in range(5))
+        text = read_html(framed(f"<article>{PROSE * 8}<div><h3>Read more</h3><ul>{more}</ul></div></article>"), URL).markdown
+        assert "something else" not in text
+        assert text.count("honest prose") == 8
+
+    def test_a_page_of_links_keeps_them(self) -> None:
+        links = "".join(f'<li><a href="/docs/{i}">Chapter {i}</a></li>' for i in range(30))
+        text = read_html(framed(f"<h1>Contents</h1><ul>{links}</ul>"), URL).markdown
+        assert text.count("](https://docs.example.org/docs/") == 30
+
+    def test_a_forum_keeps_its_answers(self) -> None:
+        posts = "".join(f'<div class="comment-list"><div class="post-body">{PROSE}<p>Post {i}</p></div></div>' for i in range(5))
+        text = read_html(framed(f"<h1>Question</h1>{posts}"), URL).markdown
+        assert all(f"Post {i}" in text for i in range(5))
+
+    def test_text_that_only_noscript_has_is_read(self) -> None:
+        html = f"<html><body><div id=app></div><noscript>{PROSE * 6}</noscript><script>x</script></body></html>"
+        assert read_html(html, URL).markdown.count("honest prose") == 6
+
+    def test_text_that_only_the_structured_data_has_is_read(self) -> None:
+        body = "Long text of the article. " * 40
+        html = (
+            f'<html><head><script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{body}"}}</script></head>'
+            "<body><p>Teaser.</p></body></html>"
+        )
+        assert read_html(html, URL).markdown == body.strip()
+
+
+class TestMetadata:
+    def test_title_language_and_day(self) -> None:
+        head = '<title>Raw | Site</title><meta property="og:title" content="Clean &amp; short">'
+        date = '<meta property="article:published_time" content="2026-03-01T23:30:00-05:00">'
+        found = read_html(f'<html lang="en_US"><head>{head}{date}</head><body><main>{PROSE}</main></body></html>', URL)
+        assert (found.title, found.language, found.published) == ("Clean & short", "en-US", "2026-03-02")
+
+    @pytest.mark.parametrize(
+        "mark",
+        [
+            '<meta name="date" content="2026/02/03">',
+            '<meta name="DC.date.issued" content="2026-02-03">',
+            '<meta itemprop="datePublished" content="20260203">',
+            '<meta name="pubdate" content="Tue, 03 Feb 2026 10:00:00 GMT">',
+            '<time itemprop="datePublished" datetime="2026-02-03T10:00:00Z">3 Feb</time>',
+            '<article><time datetime="2026-02-03">3 Feb</time></article>',
+            '<script type="application/ld+json">{"@graph": [{"@type": "WebPage"}, {"datePublished": "2026-02-03T08:00:00+01:00"}]}'
+            "</script>",
+            '<span itemprop="datePublished">2026年2月3日</span>',
+        ],
+    )
+    def test_the_day_is_found_in_every_usual_place(self, mark: str) -> None:
+        assert read_html(f"<html><head></head><body>{mark}<main>{PROSE}</main></body></html>", URL).published == "2026-02-03"
+
+    @pytest.mark.parametrize("date", ["yesterday", "2026-13-45", "0001-01-01", "9999999", "", "12:30"])
+    def test_a_date_that_is_none_is_no_day(self, date: str) -> None:
+        assert (
+            read_html(f'<html><head><meta name="date" content="{date}"></head><body>{PROSE}</body></html>', URL).published == ""
+        )
+
+    def test_broken_structured_data_is_passed_over(self) -> None:
+        deep = "[" * 100_000
+        html = f'<html><head><script type="application/ld+json">{deep}</script></head><body><main>{PROSE}</main></body></html>'
+        assert "honest prose" in read_html(html, URL).markdown
+
+    def test_a_title_has_no_control_characters(self) -> None:
+        title = read_html(f"<html><head><title>A\u202e\x07 B\n C</title></head><body>{PROSE}</body></html>", URL).title
+        assert title == "A B C"
+
+    def test_links_are_absolute_each_once_and_with_their_words(self) -> None:
+        html = framed('<p><a href="/x#one"><img src="i.png" alt=""></a> <a href="/x">The X</a> <a href="mailto:a@b">m</a></p>')
+        links = {link.url: link.title for link in read_html(html, URL).links}
+        assert links["https://docs.example.org/x"] == "The X"
+        assert "https://docs.example.org/a" in links
+        assert not any("mailto" in url for url in links)
+
+
+class TestNoPage:
+    @pytest.mark.parametrize(
+        "html",
+        [
+            '<html><head><title>App</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>',
+            "<html><body><noscript>You need to enable JavaScript to run this app.</noscript><div></div><script>1</script></body></html>",
+            "<html><body><app-root></app-root><script src=main.js></script></body></html>",
+            "<html><body><p>This site requires JavaScript.</p><script>boot()</script></body></html>",
+        ],
+    )
+    def test_a_shell_for_a_script_is_no_content(self, html: str) -> None:
+        found = read_html(html, URL)
+        assert (found.outcome, found.markdown) == ("script_shell", "")
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<html><head><title>Just a moment...</title></head><body><p>Checking your browser</p></body></html>",
+            "<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script></body></html>",
+            '<html><head><title>example.org</title></head><body><div class="px-captcha"></div>'
+            "<p>Press &amp; Hold to confirm you are a human.</p></body></html>",
+            "<html><head><title>百度安全验证</title></head><body><script>x</script></body></html>",
+            "<html><head><title>Sorry</title></head><body><form action='/sorry/index'>"
+            "<p>Our systems have detected unusual traffic.</p></form></body></html>",
+        ],
+    )
+    def test_a_check_for_humans_is_blocked(self, html: str) -> None:
+        found = read_html(html, URL)
+        assert (found.outcome, found.markdown) == ("blocked", "")
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            f"<html><head><title>Just a moment: a novel</title></head><body><main>{PROSE * 20}</main><script>x</script></body></html>",
+            "<html><head><title>How captchas work</title></head><body><main><p>A page may ask you to verify you are human."
+            "</p></main></body></html>",
+            '<html><head><title>Short</title></head><body><main><p>It works!</p></main><script src="/a.js"></script></body></html>',
+            "<html><body><p>Learn JavaScript: it is enabled in every browser.</p></body></html>",
+            f'<html><body><main>{PROSE * 3}</main><form class="g-recaptcha"><p>Leave a note.</p></form></body></html>',
+        ],
+    )
+    def test_a_page_about_such_things_is_read(self, html: str) -> None:
+        found = read_html(html, URL)
+        assert found.outcome == "content"
+        assert found.markdown
+
+    @pytest.mark.parametrize("html", ["", "   \n", "<html></html>", "<!-- only -->", "<html><body><img src=x></body></html>"])
+    def test_nothing_is_empty(self, html: str) -> None:
+        assert read_html(html, URL).outcome == "empty"
+
+
+class TestLinks:
+    def test_a_crawler_gets_title_and_links(self) -> None:
+        found = read_links(framed('<a href="/x">X</a>', head="<title>T</title>"), URL)
+        assert found.title == "T"
+        assert "https://docs.example.org/x" in [link.url for link in found.links]
+
+    def test_a_page_that_says_nofollow_gives_no_links(self) -> None:
+        for rule in ("nofollow", "noindex, NOFOLLOW", "none"):
+            assert read_links(framed('<a href="/x">X</a>', head=f'<meta name="robots" content="{rule}">'), URL).links == ()
+
+
+# What hangs or loses the text in readers without guards; a fault shows as a test that does not end.
+HOSTILE = {
+    "nested div": "<div>" * 100_000 + PROSE + "</div>" * 100_000,
+    "nested bold": PROSE + "<b>" * 10_000 + "x",
+    "nested lists": PROSE + "<ul><li>a" * 2_000,
+    "nested tables": PROSE + "<table><tr><td>a" * 500,
+    "nested quotes": PROSE + "<blockquote>q" * 1_000,
+    "a million attributes": "<div " + " ".join(f"a{i}=1" for i in range(1_000_000)) + ">" + PROSE + "</div>",
+    "attributes behind a trap": "<script>a<b=\"</script><div x=\">\" " + " ".join(f"a{i}=1" for i in range(100_000)) + ">" + PROSE,
+    "many big tags": ("<div " + " ".join(f"a{i}=1" for i in range(1_000)) + ">x</div>") * 500 + PROSE,
+    "an attribute of 5 MB": "<div data-x='" + "y" * 5_000_000 + "'>" + PROSE + "</div>",
+    "an image of 5 MB": PROSE + "<img alt=x src='data:image/png;base64," + "A" * 5_000_000 + "'>",
+    "colspan bomb": PROSE + "<table>" + "<tr><td colspan=1000000 rowspan=1000000>a</td></tr>" * 50 + "</table>",
+    "entities": "<!DOCTYPE html [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]>" + PROSE + "&b;" * 1_000,
+    "blanks": PROSE + "<p>" + " " * 1_000_000 + "x</p>",
+    "stars": PROSE + "<p>" + "*_[`<" * 20_000 + "</p>",
+    "zeros and surrogates": PROSE.replace("honest", "hon\x00est") + "\ud800",
+    "unclosed quote": PROSE + "<a href=\"x" * 20_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_markup_is_read_to_the_end_without_losing_the_text(body: str) -> None:
+    found = read_html(f"<html><body><article>{body}</article></body></html>", URL)
+    assert "honest prose" in found.markdown
+
+
+def test_a_page_beyond_the_limit_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(NotAllowed, match="characters"):
+        read_html("x" * (markup.MAX_CHARS + 1), URL)
+
+
+@given(text=st.text(st.sampled_from("<>/='\" abdivptrlsc!-&;#`|\n"), max_size=400))
+def test_any_markup_is_read_without_a_fault(text: str) -> None:
+    read_html(text, URL).markdown.encode("utf-8")
+    read_links(text, URL)
+
+
+def test_the_whole_of_a_documentation_page() -> None:
+    html = framed(
+        dedent("""\
+        <h1>Retries<a class="headerlink" href="#retries">¶</a></h1>
+        <p>A task that fails is <em>run again</em>; see <a href="tasks.html">tasks</a>.</p>
+        <div class="highlight-python"><pre>queue.retry(times=3)</pre></div>
+        <table><tr><th>Option</th><th>Default</th></tr><tr><td><code>times</code></td><td>3</td></tr></table>""")
+    )
+    assert read_html(html, URL).markdown == dedent("""\
+        # Retries
+
+        A task that fails is *run again*; see [tasks](https://docs.example.org/guide/tasks.html).
+
+        ```python
+        queue.retry(times=3)
+        ```
+
+        | Option | Default |
+        | --- | --- |
+        | `times` | 3 |""")

@@ -1,0 +1,160 @@
+"""What a reply is, and how texts that are not HTML are read."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from websearch_adapters.extract.text import Kind, kind_of, read_text
+
+URL = "https://example.org/files/report"
+RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News &amp; more</title><description>Daily</description>
+<language>de</language><pubDate>Sat, 14 Nov 2026 09:30:00 GMT</pubDate>
+<item><title>One [1]</title><link>/one</link><pubDate>Fri, 13 Nov 2026 23:30:00 -0500</pubDate>
+<description><![CDATA[<p>First <b>story</b>.</p>]]></description></item>
+<item><title>Two</title><guid>https://example.org/two</guid></item></channel></rss>"""
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Notes</title><updated>2026-11-14T00:00:00Z</updated>
+<entry><title type="html">A &lt;b&gt;bold&lt;/b&gt; one</title><link rel="self" href="/self"/><link href="https://example.org/a"/>
+<published>2026-11-13T12:00:00Z</published><summary>Short.</summary></entry></feed>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "url", "kind"),
+    [
+        (b"<!doctype html><p>x", "text/html", URL, "html"),
+        (b"  \n<!-- c --><HTML>", "text/plain", URL, "html"),
+        (b"<html>", "", URL, "html"),
+        (b"plain words", "text/html; charset=utf-8", URL, "html"),
+        (b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>", "application/xhtml+xml", URL, "html"),
+        (b"%PDF-1.7\n", "text/html", URL, "pdf"),
+        (b"\n%PDF-1.4", "application/octet-stream", URL, "pdf"),
+        (b"# Title", "text/markdown", URL, "markdown"),
+        (b"<p>inline html first</p>\n\n# Title", "text/markdown", URL, "markdown"),
+        (b"# Title", "text/plain", "https://example.org/README.md", "markdown"),
+        (b"# comment", "text/plain", "https://example.org/x.txt", "text"),
+        (b'{"a": 1}', "application/json", URL, "json"),
+        (b'{"a": 1}', "application/ld+json; charset=utf-8", URL, "json"),
+        (b'{"a": 1}', "", URL, "json"),
+        (b"[1]", "application/octet-stream", "https://example.org/x.json", "json"),
+        (RSS, "application/rss+xml", URL, "feed"),
+        (RSS, "text/html", URL, "feed"),
+        (RSS, "text/xml", URL, "feed"),
+        (ATOM, "application/atom+xml", URL, "feed"),
+        (ATOM, "", URL, "feed"),
+        (b"<?xml version='1.0'?><note/>", "application/xml", URL, "xml"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", URL, "xml"),
+        (b"print(1)", "text/x-python", URL, "text"),
+        (b"let a = 1", "application/javascript", URL, "text"),
+        (b"words", "", URL, "text"),
+        (b"words", "application/octet-stream", URL, "text"),
+        ("слова".encode("utf-16"), "text/plain", URL, "text"),
+        ("words and words".encode("utf-16-le"), "text/plain", URL, "text"),
+        (b"\x89PNG\r\n\x1a\n", "text/html", URL, "binary"),
+        (b"anything", "image/png", URL, "binary"),
+        (b"PK\x03\x04", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", URL, "binary"),
+        (b"\x00\x01\x02\x03 bytes", "text/plain", URL, "binary"),
+        (b"\x01\x02\x03\x04\x05\x06", "application/octet-stream", URL, "binary"),
+        (b"x", "application/zip", URL, "binary"),
+    ],
+)
+def test_bytes_and_content_type_together_say_what_it_is(body: bytes, content_type: str, url: str, kind: Kind) -> None:
+    assert kind_of(body, content_type, url) == kind
+
+
+class TestJson:
+    def test_it_is_indented_and_fenced(self) -> None:
+        found = read_text('{"ä":[1,{"b":null}]}'.encode(), "application/json", URL, "json")
+        assert found.text == '```json\n{\n  "ä": [\n    1,\n    {\n      "b": null\n    }\n  ]\n}\n```'
+
+    @pytest.mark.parametrize(
+        "body",
+        ["{broken", "[" * 100_000, '{"n": NaN}', '{"n": 1.00000000000000000001}', '{"n": 1e999}', "[" + "9" * 5_000 + "]"],
+    )
+    def test_what_reading_would_change_stays_as_it_is(self, body: str) -> None:
+        assert read_text(body.encode(), "application/json", URL, "json").text == f"```json\n{body}\n```"
+
+    def test_backticks_inside_cannot_close_the_fence(self) -> None:
+        text = read_text(b'{"a": "```\\n# forged"}', "application/json", URL, "json").text
+        assert text.startswith("````json\n")
+        assert text.endswith("\n````")
+
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        )
+    )
+    def test_the_value_is_the_same_afterwards(self, value: object) -> None:
+        text = read_text(json.dumps(value).encode(), "application/json", URL, "json").text
+        assert json.loads(text.split("\n", 1)[1].rsplit("\n", 1)[0]) == value
+
+
+class TestTexts:
+    def test_plain_text_stays_and_takes_the_files_name(self) -> None:
+        found = read_text(b"a\r\nb\rc\x0c*d*\n", "text/plain", "https://example.org/x/notes.txt?v=1", "text")
+        assert (found.kind, found.title, found.text) == ("text", "notes.txt", "a\nb\nc*d*")
+
+    def test_source_code_is_fenced_with_its_language(self) -> None:
+        found = read_text(b"\n    def f():\n        pass\n", "text/plain", "https://example.org/a.py", "text")
+        assert found.text == "```python\n    def f():\n        pass\n```"
+
+    def test_markdown_stays_and_its_front_matter_is_read(self) -> None:
+        body = '---\ntitle: "The guide"\ndate: 2026-02-03\nlang: fr\n---\n# Other\n\nSee https://example.org/x.\n'
+        found = read_text(body.encode(), "text/markdown", URL, "markdown")
+        assert (found.title, found.published, found.language) == ("The guide", "2026-02-03", "fr")
+        assert found.text == body.strip()
+        assert [link.url for link in found.links] == ["https://example.org/x"]
+
+    def test_markdown_without_front_matter_takes_its_heading_as_title(self) -> None:
+        assert read_text(b"intro\n\n# The *heading* #\n", "text/markdown", URL, "markdown").title == "The *heading*"
+
+    def test_legacy_charsets_are_decoded(self) -> None:
+        assert read_text("текст".encode("cp1251"), "text/plain; charset=windows-1251", URL, "text").text == "текст"
+
+    def test_xml_is_one_code_block(self) -> None:
+        found = read_text(b"<?xml version='1.0'?>\n<a><b>1</b></a>\n", "application/xml", URL, "xml")
+        assert found.text == "```xml\n<?xml version='1.0'?>\n<a><b>1</b></a>\n```"
+
+
+class TestFeeds:
+    def test_rss_becomes_a_list_with_links_and_days(self) -> None:
+        found = read_text(RSS, "application/rss+xml", "https://example.org/feed.xml", "feed")
+        assert (found.kind, found.title, found.language, found.published) == ("feed", "News & more", "de", "2026-11-14")
+        assert found.text == dedent("""\
+            # News & more
+
+            Daily
+
+            - [One \\[1\\]](https://example.org/one) (2026-11-14)
+              First story.
+            - [Two](https://example.org/two)""")
+        assert [link.url for link in found.links] == ["https://example.org/one", "https://example.org/two"]
+
+    def test_atom_becomes_a_list_with_links_and_days(self) -> None:
+        found = read_text(ATOM, "application/atom+xml", URL, "feed")
+        assert found.language == "en"
+        assert found.text == "# Notes\n\n- [A bold one](https://example.org/a) (2026-11-13)\n  Short."
+
+    def test_a_feed_that_is_cut_is_read_up_to_the_cut(self) -> None:
+        found = read_text(RSS[: RSS.index(b"<item><title>Two")], "application/rss+xml", URL, "feed")
+        assert "One" in found.text
+
+    def test_a_feed_in_a_legacy_charset_is_read(self) -> None:
+        body = '<?xml version="1.0" encoding="windows-1251"?><rss><channel><title>Новости</title></channel></rss>'
+        assert read_text(body.encode("cp1251"), "text/xml", URL, "feed").title == "Новости"
+
+    def test_entities_are_not_expanded_and_nothing_is_loaded(self) -> None:
+        bomb = (
+            b'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">'
+            b'<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><channel><title>T &b; &f;</title></channel></rss>'
+        )
+        text = read_text(bomb, "text/xml", URL, "feed").text
+        assert "aaaaaaaaaa" not in text
+        assert "root:" not in text
+
+    def test_what_only_begins_as_a_feed_is_shown_as_xml(self) -> None:
+        assert read_text(b"<rss", "text/xml", URL, "feed").kind == "xml"
