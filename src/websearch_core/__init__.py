@@ -5,28 +5,34 @@ What is here: the questions and answers (`values`), the ports to the outside (`p
 Start reading at `search`; fakes for tests are in `websearch_core.testing`.
 """
 
-from websearch_core.chain import ExtractorChain, FinderChain, MapperChain, NoEngine
-from websearch_core.doctor import Doctor
-from websearch_core.errors import WebSearchError
-from websearch_core.fetch import Fetch, FetchRules
-from websearch_core.library import ManageLibrary
-from websearch_core.map import Map, MapRules
-from websearch_core.search import Search, SearchRules
-from websearch_core.sources import Sources
-from websearch_core.values import (
-    Answer,
-    FetchRequest,
-    FetchResult,
-    MapRequest,
-    MapResult,
-    Page,
-    SearchQuery,
-    SearchResult,
-    Source,
-    SourceList,
-    SourcesRequest,
-    SourcesResult,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from websearch_core.chain import ExtractorChain, FinderChain, MapperChain, NoEngine
+    from websearch_core.doctor import Doctor
+    from websearch_core.errors import WebSearchError
+    from websearch_core.fetch import Fetch, FetchRules
+    from websearch_core.library import ManageLibrary
+    from websearch_core.map import Map, MapRules
+    from websearch_core.search import Search, SearchRules
+    from websearch_core.sources import Sources
+    from websearch_core.values import (
+        Answer,
+        FetchRequest,
+        FetchResult,
+        MapRequest,
+        MapResult,
+        Page,
+        SearchQuery,
+        SearchResult,
+        Source,
+        SourceList,
+        SourcesRequest,
+        SourcesResult,
+    )
 
 __all__ = [
     "Answer",
@@ -56,3 +62,39 @@ __all__ = [
     "SourcesResult",
     "WebSearchError",
 ]
+
+_ROOMS = {
+    "Answer": "values",
+    "Doctor": "doctor",
+    "ExtractorChain": "chain",
+    "Fetch": "fetch",
+    "FetchRequest": "values",
+    "FetchResult": "values",
+    "FetchRules": "fetch",
+    "FinderChain": "chain",
+    "ManageLibrary": "library",
+    "Map": "map",
+    "MapRequest": "values",
+    "MapResult": "values",
+    "MapRules": "map",
+    "MapperChain": "chain",
+    "NoEngine": "chain",
+    "Page": "values",
+    "Search": "search",
+    "SearchQuery": "values",
+    "SearchResult": "values",
+    "SearchRules": "search",
+    "Source": "values",
+    "SourceList": "values",
+    "Sources": "sources",
+    "SourcesRequest": "values",
+    "SourcesResult": "values",
+    "WebSearchError": "errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A public name from its room, loaded when first asked for, so that importing one room loads only what it needs."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)

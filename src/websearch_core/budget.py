@@ -20,8 +20,8 @@ R = TypeVar("R", SearchResult, FetchResult, MapResult)
 RESERVE_CHARS = 200
 """Kept free for the marks of a cut: a note and two numbers."""
 HEADER_DESCRIPTION_CHARS = 400
-_URL_RUN = re.compile(r"[^\s<>\"`|]{0,2048}\Z")
-_URL_START = re.compile(r"https?://\S*\Z", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://[^\s<>\"`|]*", re.IGNORECASE)
+_LONGEST_ADDRESS_CHARS = 2_048
 
 
 def json_chars(value: object) -> int:
@@ -159,11 +159,10 @@ def _good_end(text: str, start: int, end: int) -> int:
         if found > start:
             end = found + len(mark)
             break
-    run = _URL_RUN.search(text, max(start, end - 2_100), end)
-    address = _URL_START.search(run.group()) if run else None
-    if address and run and end < len(text) and not text[end].isspace() and run.start() + address.start() > start:
-        return run.start() + address.start()
-    return end
+    low = max(start, end - _LONGEST_ADDRESS_CHARS)
+    around = text[low : end + _LONGEST_ADDRESS_CHARS]
+    split = next((found for found in _ADDRESS.finditer(around) if found.start() < end - low < found.end()), None)
+    return low + split.start() if split and low + split.start() > start else end
 
 
 def _joined(text: str, end: int) -> bool:

@@ -126,13 +126,15 @@ class MapperChain(Mapper):
         self.mappers = tuple(mappers)
 
     async def map(self, request: MapRequest, /) -> SiteMap:
-        """The first map with at least one page; with `request.provider`, that mapper alone.
+        """The first map with at least one page, else the first empty one; with `request.provider`, that mapper alone.
 
         Raises:
-            AllFailed: each mapper failed or found no page; a single failure is raised as it is.
+            AllFailed: each mapper failed; a single failure is raised as it is.
             InvalidInput: `request.provider` names no configured mapper.
+            NotConfigured: the chain is empty.
         """
         failures: list[WebSearchError] = []
+        empty: SiteMap | None = None
         for mapper in _chosen(self.mappers, request.provider):
             try:
                 site = await mapper.map(request)
@@ -142,9 +144,10 @@ class MapperChain(Mapper):
                 failures.append(error)
                 continue
             if site.links:
-                notes = tuple(outcome.note_of(error, "map") for error in failures)
-                return dataclasses.replace(site, notes=(*notes, *site.notes))
-            failures.append(EmptyResult("the site has no pages to list", provider=mapper.name))
+                return _with_notes(site, failures)
+            empty = empty or site
+        if empty is not None:
+            return _with_notes(empty, failures)
         _raise_all("no mapper could list the site", failures)
         raise NotConfigured("no mapper is configured", provider="map")
 
@@ -176,6 +179,10 @@ def _chosen(alternatives: Sequence[N], name: str) -> tuple[N, ...]:
         names = ", ".join(one.name for one in alternatives) or "none"
         raise InvalidInput(f"provider must be one of the configured ones: {names}")
     return chosen
+
+
+def _with_notes(site: SiteMap, failures: list[WebSearchError]) -> SiteMap:
+    return dataclasses.replace(site, notes=(*(outcome.note_of(error, "map") for error in failures), *site.notes))
 
 
 def _raise_all(message: str, failures: list[WebSearchError]) -> None:

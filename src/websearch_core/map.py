@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from websearch_core import budget, egress, fingerprint, outcome
-from websearch_core.errors import OutOfTime, WebSearchError
+from websearch_core.errors import EmptyResult, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
 from websearch_core.ports import Cache, Mapper
 from websearch_core.values import ErrorDetail, MapRequest, MapResult, SiteMap
@@ -56,6 +56,9 @@ class Map:
             except WebSearchError as error:
                 return outcome.failed(empty, error, "map")
             span.note(provider=site.provider, links=len(site.links))
+        if not site.links:
+            error = EmptyResult("the site has no pages to list", provider=site.provider)
+            return outcome.failed(dataclasses.replace(empty, notes=site.notes), error, "map")
         result = MapResult(
             base_url=site.root or request.url,
             results=tuple(link.url for link in site.links),
@@ -73,7 +76,8 @@ class Map:
         if (kept := await self.cache.get(key, SiteMap)) is not None:
             return kept, False
         site = await self.mapper.map(dataclasses.replace(request, offset=0))
-        await self.cache.put(key, site, ttl_s=self.rules.cache_ttl_s)
+        if site.links:
+            await self.cache.put(key, site, ttl_s=self.rules.cache_ttl_s)
         return site, True
 
 

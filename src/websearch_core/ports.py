@@ -76,6 +76,7 @@ class SourceFinder(Protocol):
 
         Raises:
             ProviderError, NotConfigured: no result could be had. Nothing found is an empty list.
+            AllFailed: a composite whose parts all failed; so do the other composites.
         """
         ...
 
@@ -139,7 +140,8 @@ class Credentials(Protocol):
 
         Raises:
             NotConfigured: no key is set for this provider.
-            AuthRejected, OutOfCredit, RateLimited: every key is refused, used up or cooling down.
+            AuthRejected, OutOfCredit, RateLimited: every key is refused, used up or cooling down. An only key that is
+                merely rate-limited stays in use: waiting is then the caller's decision.
         """
         ...
 

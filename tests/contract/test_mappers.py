@@ -20,7 +20,7 @@ from websearch_adapters.providers.echo import Echo, EchoSettings
 from websearch_adapters.providers.firecrawl import Firecrawl, FirecrawlSettings
 from websearch_adapters.providers.tavily import Tavily, TavilySettings
 from websearch_core.chain import MapperChain
-from websearch_core.errors import AllFailed, BadReply, EmptyResult, NotAllowed, NotConfigured, Unreachable
+from websearch_core.errors import AllFailed, BadReply, NotAllowed, NotConfigured, Unreachable
 from websearch_core.ports import Mapper
 from websearch_core.testing.contracts import Hanging, MapperContract, OfflineMapperContract
 from websearch_core.testing.fakes import FakeMapper, Gate
@@ -180,11 +180,6 @@ class TestChain(MapperContract):
         gate = Gate(NO_PAGES)
         chain = MapperChain([FakeMapper(Unreachable("gone")), FakeMapper(gate), FakeMapper()])
         return Hanging(part=chain, entered=gate.until_entered, left=gate.until_cancelled)
-
-    async def test_a_site_without_links_is_an_empty_map(self, empty_mapper: Mapper, map_request: MapRequest) -> None:
-        """One mapper lists nothing; a chain, which has looked everywhere, says that there is nothing to be had."""
-        with pytest.raises(EmptyResult):
-            await empty_mapper.map(map_request)
 
     async def test_without_a_mapper_it_is_not_configured(self, map_request: MapRequest) -> None:
         with pytest.raises(NotConfigured):

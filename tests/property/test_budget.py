@@ -6,10 +6,29 @@ import dataclasses
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from websearch_core import budget
 from websearch_core.values import FetchResult, MapResult, SearchResult, Source, SourcesResult
 
-HARD = st.sampled_from(['"', "\\", "\n", "\t", "世", "界", "😀", "é", "e\u0301", "👨\u200d👩\u200d👧", "🏽", "https://a.example/path?q=1&b=2 ", "x", " ", "| a | b |\n"])
+HARD = st.sampled_from(
+    [
+        '"',
+        "\\",
+        "\n",
+        "\t",
+        "世",
+        "界",
+        "😀",
+        "é",
+        "e\u0301",
+        "👨\u200d👩\u200d👧",
+        "🏽",
+        "https://a.example/path?q=1&b=2 ",
+        "x",
+        " ",
+        "| a | b |\n",
+    ]
+)
 TEXTS = st.builds("".join, st.lists(HARD, min_size=0, max_size=4_000)) | st.text(max_size=3_000)
 LIMITS = st.integers(min_value=1_000, max_value=30_000)
 SOURCES = st.lists(
@@ -36,7 +55,10 @@ def test_pieces_join_to_the_text_and_each_fits(text: str, room: int) -> None:
     assert joined == text
 
 
-@given(st.lists(st.sampled_from(["word ", "https://a.example/some/long/path?with=query ", "世界"]), min_size=1, max_size=80), st.integers(60, 200))
+@given(
+    st.lists(st.sampled_from(["word ", "https://a.example/some/long/path?with=query ", "世界"]), min_size=1, max_size=80),
+    st.integers(60, 200),
+)
 def test_a_cut_never_splits_an_address_that_fits(words: list[str], room: int) -> None:
     text = "".join(words)
     start: int | None = 0
@@ -46,7 +68,9 @@ def test_a_cut_never_splits_an_address_that_fits(words: list[str], room: int) ->
 
 
 @given(TEXTS, TEXTS, SOURCES, LIMITS)
-def test_a_search_result_fits_and_its_headers_come_first(content: str, unverified: str, sources: list[Source], limit: int) -> None:
+def test_a_search_result_fits_and_its_headers_come_first(
+    content: str, unverified: str, sources: list[Source], limit: int
+) -> None:
     whole = SearchResult(session_id="a" * 12, content=content, sources=tuple(sources), unverified_answer=unverified)
     fitted = budget.fit_search(whole, limit, inline=5)
     assert budget.json_chars(fitted) <= limit
@@ -89,7 +113,9 @@ def test_sources_read_in_pages_are_the_sources_and_the_answer_joins(sources: lis
     offset: int | None = 0
     seen: list[str] = []
     while offset is not None:
-        page = SourcesResult(session_id="a" * 12, sources=everything[offset : offset + 50], total_sources=len(everything), offset=offset)
+        page = SourcesResult(
+            session_id="a" * 12, sources=everything[offset : offset + 50], total_sources=len(everything), offset=offset
+        )
         fitted = budget.fit_sources(page, everything, content, None, limit)
         assert budget.json_chars(fitted) <= limit
         seen, offset = [*seen, *(source.url for source in fitted.sources)], fitted.next_offset

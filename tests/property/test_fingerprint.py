@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from hypothesis import given
+
 from websearch_core import fingerprint
 from websearch_core.testing import strategies
 from websearch_core.values import MapRequest, SearchQuery

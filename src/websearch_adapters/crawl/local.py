@@ -225,7 +225,11 @@ class _Survey:
 
     async def _taken(self, links: Iterable[Link]) -> list[Link]:
         """Note the new pages among these links, at most `max_breadth`; returns those to follow."""
-        new = {key: link for link in links if self._belongs(link.url) and (key := urls.canonical(link.url)) not in self._linked}
+        new: dict[str, Link] = {}
+        for link in links:
+            key = urls.canonical(link.url)
+            if key not in self._linked and self._belongs(link.url):
+                new.setdefault(key, link)
         candidates = ranked(list(new.values()), self._request.instructions)
         taken: list[Link] = []
         for link in candidates:

@@ -51,6 +51,8 @@ TURKISH = frozenset({b"tr", b"az", b"ku"})
 CENTRAL_EUROPEAN = frozenset({b"cs", b"sk", b"pl", b"hu", b"hr", b"sl", b"ro", b"bs"})
 
 _LANG = re.compile(rb"<html\s[^>]{0,256}?lang\s*=\s*[\"']?([A-Za-z]{2})\b", re.IGNORECASE)
+_WESTERN = re.compile(rb"[\xc0\xc5\xe0\xe5]")
+"""À, Å and their small letters; in Central European charsets two letters that hardly occur."""
 _C1 = re.compile(rb"[\x80-\x9f]")
 _HEADER = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
@@ -194,4 +196,4 @@ def _by_language(guess: str, body: bytes, sample: bytes) -> str:
         return "windows-1254"
     if language in CENTRAL_EUROPEAN:
         return "windows-1250" if _C1.search(sample) else "iso8859-2"
-    return guess
+    return "windows-1252" if guess in {"windows-1250", "iso8859-2"} and _WESTERN.search(sample) else guess

@@ -37,6 +37,7 @@ _BLANKS = re.compile(r"[ \t\r\n\f\v\xa0]+")
 _TOO_DEEP = f"boolean({'/*' * (MAX_DEPTH + 1)})"
 
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+HEAD = frozenset({"title", "meta", "link", "script", "style", "base", "noscript", "template", "basefont", "bgsound"})
 SELF_CLOSING = frozenset({
     "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup", "colgroup", "html", "head", "body",
 })  # fmt: skip
@@ -55,6 +56,8 @@ def parse(text: str) -> Element | None:
     root = _tree(text)
     if root is not None and root.xpath(_TOO_DEEP):
         root = _tree(_flattened(text))
+    if root is not None:
+        _mend_head(root)
     return root
 
 
@@ -98,6 +101,25 @@ def _tree(text: str) -> Element | None:
     except etree.XMLSyntaxError:
         return None
     return root if root is not None and isinstance(root.tag, str) else None
+
+
+def _mend_head(root: Element) -> None:
+    """Where a page leaves out its body tag, libxml2 puts `main`, `header` and other newer elements into the head."""
+    head = root.find("head")
+    children = list(head) if head is not None else []
+    first = next((at for at, child in enumerate(children) if child.tag not in HEAD), None)
+    if first is None:
+        return
+    body = root.find("body")
+    if body is None:
+        body = root.makeelement("body")
+        root.append(body)
+    moved = children[first:]
+    if body.text:
+        moved[-1].tail = (moved[-1].tail or "") + body.text
+        body.text = None
+    for at, child in enumerate(moved):
+        body.insert(at, child)
 
 
 def _without_giant_tags(text: str) -> str:

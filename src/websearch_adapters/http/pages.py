@@ -231,19 +231,23 @@ async def _body(response: httpx.Response, limit: int) -> bytes:
     """At most `limit` bytes, decompressed; the connection is dropped where it goes on."""
     import httpx
 
-    inflate = _Inflater.named(response.headers.get("content-encoding", ""))
-    parts, raw_bytes = bytearray(), 0
     try:
-        async for chunk in response.aiter_raw():
-            raw_bytes += len(chunk)
-            parts += inflate.feed(chunk, limit - len(parts))
-            if len(parts) >= limit:
-                return bytes(parts)
-            if raw_bytes > limit:
-                raise zlib.error("more bytes than they stand for")
-        inflate.close()
+        return await _inflated(response, limit)
     except zlib.error as error:
         raise httpx.DecodingError("does not decompress") from error
+
+
+async def _inflated(response: httpx.Response, limit: int) -> bytes:
+    inflate = _Inflater.named(response.headers.get("content-encoding", ""))
+    parts, raw_bytes = bytearray(), 0
+    async for chunk in response.aiter_raw():
+        raw_bytes += len(chunk)
+        parts += inflate.feed(chunk, limit - len(parts))
+        if len(parts) >= limit:
+            return bytes(parts)
+        if raw_bytes > limit:
+            raise zlib.error("more bytes than they stand for")
+    inflate.close()
     return bytes(parts)
 
 

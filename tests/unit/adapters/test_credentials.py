@@ -158,7 +158,7 @@ async def test_without_a_key_it_names_the_setting_and_its_variables() -> None:
 
 @pytest.mark.parametrize(
     ("provider", "named"),
-    [("xai", "XAI_API_KEY"), ("chat", "GROK_API_KEY"), ("firecrawl", "FIRECRAWL_API_KEY"), ("github", "GITHUB_TOKEN")],
+    [("xai", "XAI_API_KEY"), ("chat", "GROK_API_KEY"), ("firecrawl", "FIRECRAWL_API_KEY")],
 )
 async def test_a_provider_that_nobody_mentioned_is_named_with_its_variable(provider: str, named: str) -> None:
     with pytest.raises(NotConfigured, match=provider) as caught:

@@ -164,6 +164,14 @@ class TestChoosing:
         html = f'<html><body><div class="sidebar-layout"><div class="footer">{PROSE * 5}</div></div></body></html>'
         assert read_html(html, URL).markdown.count("honest prose") == 5
 
+    @pytest.mark.parametrize("start", ["<main>", "<header><h1>x</h1></header><article>", "<section>", "text first <main>"])
+    def test_a_page_without_body_tags_is_read(self, start: str) -> None:
+        text = read_html(
+            f"<!doctype html><meta charset=utf-8><title>T</title>{start}{PROSE}<p>Second.</p></main>tail", URL
+        ).markdown
+        assert "honest prose" in text
+        assert text.index("honest") < text.index("Second.")
+
     def test_ids_that_are_slugs_are_not_taken_for_roles(self) -> None:
         html = framed(f'{PROSE * 4}<section id="s-using-managers-for-related-object-access"><h2>Related</h2>{PROSE}</section>')
         assert read_html(html, URL).markdown.count("honest prose") == 5
@@ -213,8 +221,10 @@ class TestMetadata:
             '<meta name="pubdate" content="Tue, 03 Feb 2026 10:00:00 GMT">',
             '<time itemprop="datePublished" datetime="2026-02-03T10:00:00Z">3 Feb</time>',
             '<article><time datetime="2026-02-03">3 Feb</time></article>',
-            '<script type="application/ld+json">{"@graph": [{"@type": "WebPage"}, {"datePublished": "2026-02-03T08:00:00+01:00"}]}'
-            "</script>",
+            (
+                '<script type="application/ld+json">{"@graph": [{"@type": "WebPage"}, {"datePublished": "2026-02-03T08:00:00+01:00"}]}'
+                "</script>"
+            ),
             '<span itemprop="datePublished">2026年2月3日</span>',
         ],
     )
@@ -263,11 +273,15 @@ class TestNoPage:
         [
             "<html><head><title>Just a moment...</title></head><body><p>Checking your browser</p></body></html>",
             "<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script></body></html>",
-            '<html><head><title>example.org</title></head><body><div class="px-captcha"></div>'
-            "<p>Press &amp; Hold to confirm you are a human.</p></body></html>",
+            (
+                '<html><head><title>example.org</title></head><body><div class="px-captcha"></div>'
+                "<p>Press &amp; Hold to confirm you are a human.</p></body></html>"
+            ),
             "<html><head><title>百度安全验证</title></head><body><script>x</script></body></html>",
-            "<html><head><title>Sorry</title></head><body><form action='/sorry/index'>"
-            "<p>Our systems have detected unusual traffic.</p></form></body></html>",
+            (
+                "<html><head><title>Sorry</title></head><body><form action='/sorry/index'>"
+                "<p>Our systems have detected unusual traffic.</p></form></body></html>"
+            ),
         ],
     )
     def test_a_check_for_humans_is_blocked(self, html: str) -> None:
@@ -278,8 +292,10 @@ class TestNoPage:
         "html",
         [
             f"<html><head><title>Just a moment: a novel</title></head><body><main>{PROSE * 20}</main><script>x</script></body></html>",
-            "<html><head><title>How captchas work</title></head><body><main><p>A page may ask you to verify you are human."
-            "</p></main></body></html>",
+            (
+                "<html><head><title>How captchas work</title></head><body><main><p>A page may ask you to verify you are human."
+                "</p></main></body></html>"
+            ),
             '<html><head><title>Short</title></head><body><main><p>It works!</p></main><script src="/a.js"></script></body></html>',
             "<html><body><p>Learn JavaScript: it is enabled in every browser.</p></body></html>",
             f'<html><body><main>{PROSE * 3}</main><form class="g-recaptcha"><p>Leave a note.</p></form></body></html>',

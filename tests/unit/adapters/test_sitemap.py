@@ -41,10 +41,14 @@ class TestFiles:
             urlset("/a", "../b?x=1&amp;y=2"),
             "\ufeff" + urlset("https://example.org/a", "https://example.org/b?x=1&amp;y=2"),
             "https://example.org/a\r\nnot an address\n  https://example.org/b?x=1&y=2  \n",
-            f"<x:urlset xmlns:x='u'><x:URL><x:Loc>{'https://example.org/a'}</x:Loc></x:URL>"
-            "<x:url><x:loc>https://example.org/b?x=1&amp;y=2</x:loc></x:url></x:urlset>",
-            "<rss><channel><item><link>https://example.org/a</link></item>"
-            "<item><link>https://example.org/b?x=1&amp;y=2</link></item></channel></rss>",
+            (
+                f"<x:urlset xmlns:x='u'><x:URL><x:Loc>{'https://example.org/a'}</x:Loc></x:URL>"
+                "<x:url><x:loc>https://example.org/b?x=1&amp;y=2</x:loc></x:url></x:urlset>"
+            ),
+            (
+                "<rss><channel><item><link>https://example.org/a</link></item>"
+                "<item><link>https://example.org/b?x=1&amp;y=2</link></item></channel></rss>"
+            ),
             '<feed><entry><link href="https://example.org/a"/></entry><entry><link href="/b?x=1&amp;y=2"/></entry></feed>',
         ],
     )

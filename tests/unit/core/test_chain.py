@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from websearch_core.chain import ExtractorChain, FinderChain
 from websearch_core.errors import AllFailed, InvalidInput, NotConfigured, Unreachable
 from websearch_core.testing.fakes import FakeExtractor, FakeFinder

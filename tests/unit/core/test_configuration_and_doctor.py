@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from websearch_core.configuration import ConfigInfo, SwitchModel
 from websearch_core.doctor import Doctor
 from websearch_core.errors import NotConfigured

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from websearch_core import errors, outcome
 from websearch_core.errors import (
     AllFailed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from websearch_core.chain import ExtractorChain, MapperChain
 from websearch_core.errors import NotAllowed, Unreachable
 from websearch_core.fetch import Fetch, FetchRules
@@ -147,7 +148,8 @@ async def test_a_map_of_five_hundred_pages_comes_in_pieces_that_cover_it_once() 
 
 
 async def test_a_site_without_pages_is_an_error_and_says_whose_site() -> None:
-    result = await Map(mapper=MapperChain([FakeMapper(site(0), name="tavily")]), cache=FakeCache())(
+    nothing = SiteMap(root="https://docs.example/", provider="tavily")
+    result = await Map(mapper=MapperChain([FakeMapper(nothing, name="tavily")]), cache=FakeCache())(
         MapRequest(url="https://docs.example/")
     )
     assert (result.status, result.error, result.base_url) == ("error", "tavily_no_urls", "https://docs.example/")

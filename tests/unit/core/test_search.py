@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from websearch_core.chain import ExtractorChain, FinderChain, NoEngine
 from websearch_core.errors import (
     AllFailed,

@@ -1,0 +1,114 @@
+"""The composition root: lazy, replaceable by port, closed in one place, and never with a child container."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from websearch_adapters import settings
+from websearch_core.chain import ExtractorChain, FinderChain, NoEngine
+from websearch_core.configuration import ConfigInfo, SwitchModel
+from websearch_core.doctor import Doctor
+from websearch_core.fetch import Fetch
+from websearch_core.library import ManageLibrary
+from websearch_core.map import Map
+from websearch_core.ports import AnswerEngine, Cache, Extractor, Mapper, SourceFinder
+from websearch_core.search import Search
+from websearch_core.sources import Sources
+from websearch_core.testing.fakes import FakeCache, FakeEngine
+from websearch_core.values import ConfigRequest, SearchQuery
+from websearch_mcp.container import Closing, build
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def configured(home: Path, **environ: str) -> settings.LoadedConfiguration:
+    return settings.read(environ={"WEBSEARCH_HOME": str(home), **environ})
+
+
+@pytest.mark.parametrize("use_case", [Search, Sources, Fetch, Map, ManageLibrary, ConfigInfo, SwitchModel, Doctor])
+async def test_every_use_case_can_be_made_without_any_key(use_case: type, tmp_path: Path) -> None:
+    box = build(configured(tmp_path))
+    assert isinstance(box.resolve(use_case), use_case)
+    assert box.resolve(use_case) is box.resolve(use_case)
+    await box.resolve(Closing).aclose()
+
+
+async def test_a_provider_is_swapped_in_one_line(tmp_path: Path) -> None:
+    box = build(configured(tmp_path)).register(AnswerEngine, instance=FakeEngine()).register(Cache, instance=FakeCache())
+    result = await box.resolve(Search)(SearchQuery(query="q", extra_sources=0))
+    assert (result.status, result.search_provider) == ("success", "fake_engine")
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({"XAI_API_KEY": "xai-0123456789abcdef"}, "grok_responses"),
+        ({"GROK_API_URL": "https://relay.example/v1", "GROK_API_KEY": "sk-0123456789abcdef"}, "openai_compatible"),
+        ({"GROK_API_URL": "https://api.x.ai/v1", "GROK_API_KEY": "xai-0123456789abcdef"}, "grok_responses"),
+        ({"WEBSEARCH_ENGINE_KIND": "echo"}, "echo"),
+        ({}, "none"),
+    ],
+)
+def test_the_engine_is_chosen_by_what_is_configured(environ: dict[str, str], name: str, tmp_path: Path) -> None:
+    assert build(configured(tmp_path, **environ)).resolve(AnswerEngine).name == name
+
+
+def test_chains_hold_what_is_ready_in_the_configured_order(tmp_path: Path) -> None:
+    box = build(configured(tmp_path, TAVILY_API_KEY="tvly-0123456789", FIRECRAWL_API_KEY="fc-0123456789"))
+    finder, extractor, mapper = box.resolve(SourceFinder), box.resolve(Extractor), box.resolve(Mapper)
+    assert [one.name for one in finder.finders] == ["tavily", "firecrawl", "library"]
+    assert [one.name for one in extractor.extractors] == ["tavily", "firecrawl", "local"]
+    assert [one.name for one in mapper.mappers] == ["tavily", "firecrawl", "local"]
+    assert finder.finders[0] is extractor.extractors[0] is mapper.mappers[0]
+    bare = build(configured(tmp_path))
+    assert [one.name for one in bare.resolve(Extractor).extractors] == ["local"]
+
+
+async def test_a_provider_that_cannot_be_made_harms_only_itself(tmp_path: Path) -> None:
+    box = build(
+        configured(tmp_path, WEBSEARCH_SEARCH_FINDERS="no-such-plugin,library", WEBSEARCH_FETCH_EXTRACTORS="library,local")
+    )
+    found = await box.resolve(SourceFinder).find(SearchQuery(query="q"))
+    assert "no-such-plugin" in {note.provider for note in found.notes}
+    report = await box.resolve(Doctor)()
+    assert ("no-such-plugin", "failing") in [(part.part, part.state) for part in report.parts]
+    assert isinstance(box.resolve(Extractor), ExtractorChain)
+    assert isinstance(box.resolve(SourceFinder), FinderChain)
+    await box.resolve(Closing).aclose()
+
+
+async def test_without_an_engine_the_configuration_is_still_shown(tmp_path: Path) -> None:
+    box = build(configured(tmp_path))
+    assert isinstance(box.resolve(AnswerEngine), NoEngine)
+    result = await box.resolve(ConfigInfo)(ConfigRequest())
+    assert (result.status, result.connection_test["status"]) == ("partial_success", "off")
+
+
+async def test_closing_goes_on_when_one_part_fails() -> None:
+    closed: list[str] = []
+
+    class Part:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def aclose(self) -> None:
+            closed.append(self.name)
+            if self.name == "b":
+                raise OSError
+
+    closing = Closing()
+    for name in ("a", "b", "c"):
+        closing.own(Part(name))
+    closing.own(object())
+    await closing.aclose()
+    await closing.aclose()
+    assert closed == ["c", "b", "a"]
+
+
+def test_nobody_makes_a_child_container() -> None:
+    """A dropped child's instances come back in another child (punq 0.9): a leak between tenants."""
+    calls = [path for path in (ROOT / "src").rglob("*.py") if ".child(" in path.read_text(encoding="utf-8")]
+    assert not calls
