@@ -22,7 +22,7 @@ __all__ = ["verdict"]
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-HINT = "Only public addresses are read; an operator can allow a host, host:port or network as an exception."
+HINT = "Only public addresses are read; an operator can add a host, host:port or network to fetch.allow_hosts."
 
 # IANA special-purpose address registries, read 2026-11-30; the first match names the rule.
 NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(

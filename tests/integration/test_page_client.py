@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from upstreams.exchange import Pieces
 from upstreams.pages import Page, PagesSite, Served
-from upstreams.script import Step, answering, cut_after, gzip_bomb, hang, hang_up, huge, redirect, reset, status
+from upstreams.script import Step, answering, cut_after, gzip_bomb, hang, hang_up, huge, redirect, reset, stall_after, status
 from upstreams.serve import serve, transport
-from websearch_adapters.http.egress import Resolver, system_resolver
+from websearch_adapters.http.egress import GuardedTransport, Resolver, system_resolver
 from websearch_adapters.http.pages import MAX_BYTES, PageClient
 from websearch_core.errors import (
     BadReply,
@@ -154,6 +154,18 @@ class TestWhereItGoes:
             async with client(resolver=resolver) as pages:
                 with pytest.raises(Unreachable):
                     await pages.get("http://nowhere.example/")
+
+    async def test_a_look_up_that_never_ends_is_given_up(self) -> None:
+        """The limit of connecting counts the look-up in; here it has passed when the look-up begins."""
+
+        async def silent(host: str, port: int) -> Sequence[str]:
+            await asyncio.Event().wait()
+            return []
+
+        request = httpx.Request("GET", "http://slow.example/", extensions={"timeout": {"connect": 0.0}})
+        async with GuardedTransport(resolver=silent) as guarded:
+            with pytest.raises(httpx.ConnectTimeout):
+                await guarded.handle_async_request(request)
 
     async def test_the_system_resolver_gives_each_address_once(self) -> None:
         assert list(await system_resolver("127.0.0.1", 80)) == ["127.0.0.1"]
@@ -331,12 +343,23 @@ class TestBodies:
             finally:
                 tracemalloc.stop()
 
-    @pytest.mark.parametrize("declared", [True, False])
-    async def test_fifty_megabytes_are_refused_and_the_connection_is_dropped(self, declared: bool) -> None:
-        async with site({"/": huge(50 * MIB, declared=declared)}) as (served, url), client(allow=LOOPBACK) as pages:
+    async def test_a_body_that_announces_fifty_megabytes_is_refused(self) -> None:
+        async with site({"/": huge(50 * MIB, declared=True)}) as (_, url), client(allow=LOOPBACK) as pages:
+            with pytest.raises(NotAllowed, match="10,485,760 bytes"):
+                await pages.get(url)
+
+    async def test_a_body_without_end_is_given_up_at_the_limit_and_the_connection_is_dropped(self) -> None:
+        endless = stall_after(12 * MIB, then=huge(50 * MIB))
+        async with site({"/": endless}) as (served, url), client(allow=LOOPBACK) as pages:
             with pytest.raises(NotAllowed, match="10,485,760 bytes"):
                 await pages.get(url)
             await served.until(lambda it: it.disconnects == 1)
+
+    async def test_packed_bytes_that_stand_for_nothing_are_given_up_too(self) -> None:
+        empty = gzip.compress(b"") * 200
+        step = answering("empty", lambda _: Pieces([empty] * 50, headers={"content-encoding": "gzip"}))
+        with pytest.raises(Unreachable, match="decompress"):
+            await in_process({"/": step}).get("http://site.example/", max_bytes=20_000)
 
     async def test_a_body_of_exactly_the_limit_is_taken(self) -> None:
         for size, fits in ((1_000, True), (1_001, False)):

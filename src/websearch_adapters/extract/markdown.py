@@ -259,7 +259,7 @@ class _Renderer:
         if not reference or reference.startswith("#"):
             return ""
         try:
-            address = reference if _ABSOLUTE.match(reference) else urljoin(self._base_url, reference)
+            address = reference if _ABSOLUTE.match(reference) and "[" not in reference else urljoin(self._base_url, reference)
         except ValueError:
             return ""
         if not _ABSOLUTE.match(address):

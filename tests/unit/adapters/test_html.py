@@ -82,6 +82,21 @@ class TestBlocks:
         <li><p>four</p><pre>code</pre></li></ol>"""
         assert "3. three\n   - inner **bold**\n   - second\n4. four\n\n   ```\n   code\n   ```" in markdown(PROSE + items)
 
+    def test_breaks_inside_code_are_lines(self) -> None:
+        assert "```\na\nb\n```" in markdown(PROSE + "<pre>a<br>b</pre>")
+
+    def test_empty_items_rows_and_links_leave_nothing_behind(self) -> None:
+        text = markdown(
+            PROSE
+            + "<ul><li></li><li>one</li></ul><table><tr><td></td><td></td></tr><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
+            '<p><a href="/x"></a><code> </code><a href="http://[bad">bad</a></p>'
+        )
+        assert "- one\n\n|  |  |\n| --- | --- |\n| a | b |\n| c |  |\n\nbad" in text
+
+    def test_a_table_of_very_long_cells_is_shown_as_text(self) -> None:
+        text = markdown(f"<table><tr><th>Key</th><th>Value</th></tr><tr><td>a</td><td>{'long ' * 400}</td></tr></table>")
+        assert "|" not in text
+
     def test_quotes_are_quoted(self) -> None:
         assert "> First.\n>\n> - a" in markdown(PROSE + "<blockquote><p>First.</p><ul><li>a</li></ul></blockquote>")
 
@@ -181,6 +196,61 @@ class TestChoosing:
         text = read_html(framed(f"<article>{PROSE * 8}<div><h3>Read more</h3><ul>{more}</ul></div></article>"), URL).markdown
         assert "something else" not in text
         assert text.count("honest prose") == 8
+
+    @pytest.mark.parametrize("box", ["<h2>Related</h2>{}", '<div class="extra"><h2>Read next</h2>{}</div>'])
+    def test_prose_under_a_heading_about_other_pages_goes(self, box: str) -> None:
+        teaser = "<p>A teaser for another story, which has nothing to do with this page.</p>"
+        text = read_html(framed(f"<article>{PROSE * 10}{box.format(teaser)}<h2>Sources</h2>{PROSE}</article>"), URL).markdown
+        assert "teaser" not in text
+        assert "Related" not in text
+        assert text.endswith("## Sources\n\n" + markdown(PROSE))
+
+    def test_a_long_section_stays_whatever_its_heading_says(self) -> None:
+        text = read_html(framed(f"<article>{PROSE * 8}<h2>Comments</h2>{PROSE * 6}</article>"), URL).markdown
+        assert text.count("honest prose") == 14
+
+    def test_an_article_leaves_headline_captions_and_credits_to_its_metadata(self) -> None:
+        head = '<meta property="og:type" content="article"><title>Headline</title>'
+        body = f"""<article><h1>Headline</h1><p class="byline">By A. Writer</p>{PROSE * 4}
+        <figure><img src="/x.jpg"><figcaption>A caption below</figcaption></figure><p>Middle. {"Words follow. " * 8}</p>
+        <ul><li><a href="/1">Another story of today</a></li><li><a href="/2">One more story of today</a></li></ul>
+        <div itemprop="articleBody">{PROSE * 2}</div></article>"""
+        text = read_html(framed(body, head), URL).markdown
+        assert text.count("honest prose") == 6
+        for left_out in ("Headline", "A. Writer", "A caption", "story of today"):
+            assert left_out not in text
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            '<meta name="generator" content="Discourse 3.4">',
+            '<script type="application/ld+json">{"@type": ["WebPage", "https://schema.org/QAPage"]}</script>',
+        ],
+    )
+    def test_a_forum_is_known_by_its_software_or_its_data(self, head: str) -> None:
+        answers = f'<div class="comments">{PROSE}<p>An answer.</p></div><div id="content-1">{PROSE * 3}</div>'
+        assert "An answer." in read_html(framed(answers, head), URL).markdown
+        assert "An answer." not in read_html(framed(answers), URL).markdown
+
+    @pytest.mark.parametrize(
+        "noise",
+        [
+            '<div role="navigation"><p>noise</p></div>',
+            '<div role="complementary"><a href="/n">noise</a></div>',
+            '<span aria-hidden="true">noise</span>',
+            '<aside class="promo"><p>noise</p></aside>',
+            "<header><span>noise</span></header>",
+            "<footer><p>noise</p></footer>",
+            '<div class="share-buttons"><p>noise</p></div>',
+            '<div class="comments-area"><p>noise</p></div>',
+        ],
+    )
+    def test_frames_around_the_content_go_even_inside_it(self, noise: str) -> None:
+        assert "noise" not in read_html(framed(f"<article>{noise}{PROSE * 4}</article>"), URL).markdown
+
+    def test_asides_and_footers_with_content_stay_inside_it(self) -> None:
+        parts = f"<aside><p>Note: {PROSE}</p></aside><footer>{PROSE * 3}</footer>"
+        assert read_html(framed(f"<article>{PROSE * 4}{parts}</article>"), URL).markdown.count("honest prose") == 8
 
     def test_a_page_of_links_keeps_them(self) -> None:
         links = "".join(f'<li><a href="/docs/{i}">Chapter {i}</a></li>' for i in range(30))

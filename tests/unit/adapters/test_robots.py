@@ -10,7 +10,7 @@ import pytest
 from upstreams.pages import Page, PagesSite, Served
 from upstreams.script import Script, Step, cut_after, hang_up, redirect, status
 from upstreams.serve import transport
-from websearch_adapters.extract.robots import KEPT_S, RETRY_AFTER_S, Robots
+from websearch_adapters.extract.robots import KEPT_S, MAX_SITES, RETRY_AFTER_S, Robots
 from websearch_adapters.http.pages import PageClient
 from websearch_core.errors import NotAllowed, Unreachable
 from websearch_core.testing.fakes import FakeClock
@@ -128,6 +128,16 @@ async def test_rules_are_kept_for_an_hour_and_per_site() -> None:
     clock.advance(KEPT_S)
     await robots.verdict("http://site.example/a")
     assert len(site.requests) == 3
+
+
+async def test_the_rules_of_500_sites_are_remembered() -> None:
+    robots, site = asking(None)
+    for number in range(MAX_SITES + 1):
+        await robots.allows(f"http://site{number}.example/")
+    await robots.allows("http://site1.example/")
+    assert len(site.requests) == MAX_SITES + 1
+    await robots.allows("http://site0.example/")
+    assert len(site.requests) == MAX_SITES + 2
 
 
 async def test_many_questions_at_once_make_one_request() -> None:
