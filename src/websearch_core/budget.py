@@ -42,9 +42,13 @@ def piece(text: str, start: int, room: int) -> tuple[str, int | None]:
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if _escaped(rest[:middle]) <= room else (low, middle - 1)
-    end = start + max(_good_end(text, start, start + low) - start, 1)
-    while end < len(text) and _joined(text, end):
-        end += 1
+    end = _good_end(text, start, start + low)
+    while start < end < len(text) and _joined(text, end):
+        end -= 1
+    if end <= start:  # not even one whole character fits: give it all the same
+        end = start + 1
+        while end < len(text) and _joined(text, end):
+            end += 1
     return text[start:end], end if end < len(text) else None
 
 

@@ -21,9 +21,9 @@ __all__ = ["cited_first", "inline", "markers", "source_of", "split_sources", "ti
 MAX_TITLE_CHARS = 300
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_LABEL_CHARS = 400
-MAX_SEARCHED_CHARS = 300_000
+MAX_SEARCHED_CHARS = 200_000
 """Longer texts are searched in their beginning only, and are not split."""
-MAX_LINKS = 2_000
+MAX_LINKS = 1_000
 MAX_HEADING_CHARS = 120
 TAIL_LEFTOVER_CHARS = 40
 ITEM_LEFTOVER_CHARS = 60
@@ -35,6 +35,7 @@ _THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
 _MARKER = re.compile(r"\[\^?\d{1,4}\]")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*\)")
 _AFTER_URL = re.compile(r"""\s{0,9}(?:\s(?:"[^"\n]{0,300}"|'[^'\n]{0,300}'|\([^()\n]{0,300}\)))?\s{0,9}\)""")
+_STOP = re.compile(r"[()\s]")
 _ESCAPED = re.compile(r"\\([_()*~#&\[\]-])")
 _EMPHASIS = re.compile(r"\*{2,3}|_{2,3}|`")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -206,6 +207,9 @@ class _Line:
     @classmethod
     def of(cls, text: str, masked: str) -> _Line:
         bullet = _BULLET.match(masked)
+        if "http" not in masked.lower():
+            leftover = _one_line(_BULLET.sub("", masked, count=1), MAX_TITLE_CHARS)
+            return cls(text=text, masked=masked, sources=(), leftover=leftover, bulleted=bullet is not None, listing=False)
         links = list(_links(text)) if "](" in masked else []
         rest = masked
         for link in reversed(links):
@@ -408,18 +412,21 @@ def _label_start(text: str, end: int) -> int | None:
 
 def _destination(text: str, start: int) -> tuple[str, int] | None:
     """The address that starts here and the position after its link; parentheses inside the address are balanced."""
+    if not text[start : start + 5].lower().lstrip("<").startswith("http"):
+        return None
     if text.startswith("<", start):
         end = text.find(">", start, start + urls.MAX_URL_CHARS)
         after = _AFTER_URL.match(text, end + 1) if end > 0 else None
         return (text[start + 1 : end], after.end()) if after else None
-    depth, at = 0, start
-    while at < min(len(text), start + urls.MAX_URL_CHARS) and not text[at].isspace():
-        if text[at] == ")" and depth == 0:
-            break
-        depth += (text[at] == "(") - (text[at] == ")")
-        at += 1
-    after = _AFTER_URL.match(text, at)
-    return (_ESCAPED.sub(r"\1", text[start:at]), after.end()) if after and depth == 0 else None
+    depth = 0
+    for stop in _STOP.finditer(text, start, start + urls.MAX_URL_CHARS):
+        if depth == 0 and stop.group() != "(":
+            after = _AFTER_URL.match(text, stop.start())
+            return (_ESCAPED.sub(r"\1", text[start : stop.start()]), after.end()) if after else None
+        if stop.group().isspace():
+            return None
+        depth += 1 if stop.group() == "(" else -1
+    return None
 
 
 def _without_code(text: str) -> str:

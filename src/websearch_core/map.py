@@ -57,8 +57,8 @@ class Map:
                 return outcome.failed(empty, error, "map")
             span.note(provider=site.provider, links=len(site.links))
         if not site.links:
-            error = EmptyResult("the site has no pages to list", provider=site.provider)
-            return outcome.failed(dataclasses.replace(empty, notes=site.notes), error, "map")
+            nothing = EmptyResult("the site has no pages to list", provider=site.provider)
+            return outcome.failed(dataclasses.replace(empty, notes=site.notes), nothing, "map")
         result = MapResult(
             base_url=site.root or request.url,
             results=tuple(link.url for link in site.links),

@@ -29,7 +29,8 @@ async def called(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     reply = await client.call_tool(name, arguments)
     assert reply.structured_content is not None
     assert reply.content[0].text  # type: ignore[union-attr]
-    return reply.structured_content
+    result: dict[str, Any] = reply.structured_content
+    return result
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -42,6 +43,7 @@ async def test_search_with_a_key_gives_answer_sources_and_pages_of_sources(
         assert found["content"]
         assert len(found["sources"]) <= 5
         seen: list[dict[str, Any]] = []
+        page: dict[str, Any] = {}
         offset: int | None = 0
         while offset is not None:
             page = await called(client, "get_sources", session_id=found["session_id"], offset=offset, limit=3)

@@ -169,8 +169,8 @@ def test_a_killed_client_takes_the_server_with_it(
     script.write_text(textwrap.dedent(CLIENT), encoding="utf-8")
     env = {**keyed, **({"IN_CALL": "1"} if in_call else {})}
     client = subprocess.Popen([sys.executable, script, who, *SERVER], env=env, stdout=subprocess.PIPE, start_new_session=True)
+    assert client.stdout is not None
     try:
-        assert client.stdout is not None
         server = int(client.stdout.readline())
         if in_call:
             xai.wait_until(lambda it: it.in_flight == 1)

@@ -74,9 +74,9 @@ def test_the_one_line_swap_of_the_readme_is_used_here_too(tmp_path: Path) -> Non
 
 
 def test_links_between_the_pages_lead_somewhere() -> None:
-    broken = []
-    for page in [*PAGES, *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} → {target}")
+    links = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+    found = [
+        (page, target) for page in [*PAGES, *(ROOT / "docs").rglob("*.md")] for target in links.findall(page.read_text("utf-8"))
+    ]
+    broken = [f"{page.relative_to(ROOT)} → {target}" for page, target in found if not (page.parent / target).exists()]
     assert not broken
