@@ -277,7 +277,7 @@ class TestUnaskedForms:
             body('{"error": {"code": "overloaded_error", "message": "overloaded"}}', "application/json"),
             body('event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n', "text/event-stream"),
         ],
-        ids=str,
+        ids=lambda step: step.name,
     )
     async def test_an_error_in_a_200_is_repeated_by_its_code(self, kind: str, step: Step) -> None:
         upstream = upstream_of(kind, script=Script(step, ok()))
@@ -304,7 +304,7 @@ class TestFailures:
     @pytest.mark.parametrize(
         "step",
         [status(503), status(500), hang_up(), reset(), sse_quirk("truncated"), not_json(), body("", "text/event-stream")],
-        ids=str,
+        ids=lambda step: step.name,
     )
     async def test_what_can_pass_is_repeated_until_it_passes(self, kind: str, step: Step) -> None:
         upstream = upstream_of(kind, script=Script(step, step, ok()))
@@ -408,7 +408,7 @@ class TestBrokenLines:
         assert len(upstream.requests) == 1
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("step", [hang(), endless_comments(0.01)], ids=str)
+    @pytest.mark.parametrize("step", [hang(), endless_comments(0.01)], ids=lambda step: step.name)
     async def test_cancelling_closes_the_connection(self, kind: str, step: Step) -> None:
         upstream = upstream_of(kind, script=step)
         async with on_loopback(kind, upstream) as engine:

@@ -167,7 +167,9 @@ class TestRequests:
 
 
 class TestRepetition:
-    @pytest.mark.parametrize("step", [status(408), status(500), status(503), status(529), hang_up(), reset()], ids=str)
+    @pytest.mark.parametrize(
+        "step", [status(408), status(500), status(503), status(529), hang_up(), reset()], ids=lambda step: step.name
+    )
     async def test_what_can_pass_is_repeated_until_it_passes(self, step: Step) -> None:
         upstream = ChatUpstream(script=Script(step, step, ok(ANSWER)))
         async with in_process(upstream) as (http, _):
@@ -240,7 +242,7 @@ class TestRepetition:
 
 
 class TestReplies:
-    @pytest.mark.parametrize("step", [huge(70_000), huge(70_000, declared=True), gzip_bomb(70_000)], ids=str)
+    @pytest.mark.parametrize("step", [huge(70_000), huge(70_000, declared=True), gzip_bomb(70_000)], ids=lambda step: step.name)
     async def test_a_reply_that_is_too_large_is_dropped(self, step: Step) -> None:
         async with in_process(ChatUpstream(script=step)) as (http, _):
             error = await failure(http, asked=request(max_bytes=65_536))
