@@ -278,6 +278,9 @@ class FetchSettings:
         ("tavily", "firecrawl", "local"), help="Who reads pages, in order; what is not configured is skipped. `none`: nobody."
     )
     deadline_s: float = option(50.0, ge=1, le=3600, help="Longest fetch, in seconds.")
+    hedge_after_s: float = option(
+        8.0, ge=0, le=3600, help="Ask the next reader too when one is silent for this long, in seconds; 0: never."
+    )
     max_chars: int = option(
         24_000, env=("GROK_SEARCH_FETCH_MAX_CHARS",), ge=1_000, le=200_000, help="Longest result, when the call does not say."
     )

@@ -6,12 +6,14 @@ is switched off.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from websearch_core import fence, fingerprint, outcome, urls
 from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, WebSearchError
+from websearch_core.inflight import settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, SourceFinder
 from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
 
@@ -89,8 +91,10 @@ class ExtractorChain(Extractor):
 
     name = "chain"
 
-    def __init__(self, extractors: Sequence[Extractor]) -> None:
+    def __init__(self, extractors: Sequence[Extractor], *, hedge_after_s: float | None = None) -> None:
+        """`hedge_after_s`: ask the next reader too when one is still silent after that time; the first page wins."""
         self.extractors = tuple(extractors)
+        self._hedge_after_s = hedge_after_s
 
     async def extract(self, request: FetchRequest, /) -> Page | None:
         """The first page that a reader brings; with `request.provider`, that reader alone.
@@ -99,20 +103,22 @@ class ExtractorChain(Extractor):
             AllFailed: each reader failed or declined; a single failure is raised as it is.
             InvalidInput: `request.provider` names no configured reader.
         """
+        waiting = list(_chosen(self.extractors, request.provider))
         failures: list[WebSearchError] = []
-        for extractor in _chosen(self.extractors, request.provider):
-            try:
-                page = await extractor.extract(request)
-            except NotAllowed:
-                raise
-            except WebSearchError as error:
-                failures.append(error)
-                continue
-            if page is not None and page.text.strip():
-                notes = tuple(outcome.note_of(error, "fetch") for error in failures)
-                return dataclasses.replace(page, notes=(*notes, *page.notes))
-            if page is not None:
-                failures.append(EmptyResult("the page has no text", provider=extractor.name))
+        running: dict[asyncio.Task[Page | None], str] = {}
+        try:
+            while waiting or running:
+                if waiting:
+                    reader = waiting.pop(0)
+                    running[asyncio.ensure_future(reader.extract(request))] = reader.name
+                patience_s = self._hedge_after_s if waiting else None
+                done, _ = await asyncio.wait(running, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    page = _page_of(task, running.pop(task), failures)
+                    if page is not None:
+                        return dataclasses.replace(page, notes=(*_page_notes(failures, running.values()), *page.notes))
+        finally:
+            await stopped(running)
         _raise_all("no reader could read the page", failures)
         return None
 
@@ -179,6 +185,29 @@ def _chosen(alternatives: Sequence[N], name: str) -> tuple[N, ...]:
         names = ", ".join(one.name for one in alternatives) or "none"
         raise InvalidInput(f"provider must be one of the configured ones: {names}")
     return chosen
+
+
+def _page_of(task: asyncio.Task[Page | None], name: str, failures: list[WebSearchError]) -> Page | None:
+    """The page that the reader brought; what kept it from bringing one is added to the failures.
+
+    Raises:
+        NotAllowed: policy is final; no other reader is asked.
+    """
+    page = settled(task, name)
+    if isinstance(page, NotAllowed):
+        raise page
+    if isinstance(page, WebSearchError):
+        failures.append(page)
+        return None
+    if page is not None and not page.text.strip():
+        failures.append(EmptyResult("the page has no text", provider=name))
+        return None
+    return page
+
+
+def _page_notes(failures: list[WebSearchError], overtaken: Iterable[str]) -> tuple[Note, ...]:
+    slow = (Note(code="overtaken", text="was slower than the reader that came after it", provider=name) for name in overtaken)
+    return (*(outcome.note_of(error, "fetch") for error in failures), *slow)
 
 
 def _with_notes(site: SiteMap, failures: list[WebSearchError]) -> SiteMap:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from websearch_core import budget, egress, outcome
+from websearch_core import budget, deadline, egress, fingerprint, outcome
 from websearch_core.chain import read_through
 from websearch_core.errors import InvalidInput, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
+from websearch_core.inflight import InFlight, settled
 from websearch_core.ports import Cache, Extractor
 from websearch_core.values import FetchRequest, FetchResult, Page
 
@@ -34,6 +36,7 @@ class Fetch:
     cache: Cache
     rules: FetchRules = FetchRules()
     observe: Observer = SILENT
+    running: InFlight = field(default_factory=InFlight)
 
     async def __call__(self, request: FetchRequest, /, *, within_s: float | None = None) -> FetchResult:
         """The page's text from `request.start`, as much as `max_chars` allows.
@@ -45,16 +48,29 @@ class Fetch:
         with self.observe.span("fetch") as span:
             try:
                 egress.verdict(request.url, allow=self.rules.allow_hosts)
-                async with asyncio.timeout(limit_s):
-                    page = await read_through(self.cache, self.extractor, request, ttl_s=self.rules.cache_ttl_s)
-            except TimeoutError:
-                return outcome.failed(empty, OutOfTime(f"no reader was done within {limit_s:g} s"), "fetch")
+                page = await self._page(request, limit_s)
             except WebSearchError as error:
                 return outcome.failed(empty, error, "fetch")
             span.note(provider=page.provider, chars=len(page.text))
         if request.start >= len(page.text):
             return outcome.failed(empty, InvalidInput(f"start must be below {len(page.text)}, the length of the page"), "fetch")
         return budget.fit_fetch(_result(page, request), request.max_chars)
+
+    async def _page(self, request: FetchRequest, limit_s: float) -> Page:
+        """The page, by a run that callers who want the same page share."""
+
+        def start() -> Coroutine[Any, Any, Page]:
+            return read_through(self.cache, self.extractor, request, ttl_s=self.rules.cache_ttl_s)
+
+        with deadline.within(limit_s):
+            async with self.running.joined(fingerprint.of_page(request.url, request.provider), start) as reading:
+                await asyncio.wait({reading}, timeout=limit_s)
+                page = settled(reading, None)
+        if isinstance(page, OutOfTime) and page.provider is None:
+            raise OutOfTime(f"no reader was done within {limit_s:g} s")
+        if isinstance(page, WebSearchError):
+            raise page
+        return page
 
 
 def _result(page: Page, request: FetchRequest) -> FetchResult:

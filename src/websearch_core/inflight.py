@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
-__all__ = ["InFlight"]
+from websearch_core.errors import OutOfTime, WebSearchError
+
+__all__ = ["InFlight", "settled", "stopped"]
+
+T = TypeVar("T")
 
 
 class InFlight:
-    """The runs of one process. A caller that leaves last cancels its run; `keep` hands a run over to the background."""
+    """The runs of one process."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._waiting: dict[str, int] = {}
-        self._kept: set[asyncio.Task[Any]] = set()
+        self._kept: set[asyncio.Task[None]] = set()
 
-    @contextmanager
-    def joined(self, key: str, start: Callable[[], Coroutine[Any, Any, Any]]) -> Iterator[asyncio.Task[Any]]:
-        """The run of `key`, begun unless it is under way. Wait for it by `asyncio.wait`, which leaves it running."""
+    @asynccontextmanager
+    async def joined(self, key: str, start: Callable[[], Coroutine[Any, Any, T]]) -> AsyncIterator[asyncio.Task[T]]:
+        """The run of `key`, begun unless it is under way; who leaves last cancels it.
+
+        Wait for it by `asyncio.wait`: that leaves it running when the waiter is cancelled or out of time.
+        """
         task = self._tasks.get(key)
         if task is None or task.done():
             task = self._tasks[key] = asyncio.ensure_future(start())
@@ -29,7 +36,8 @@ class InFlight:
         try:
             yield task
         finally:
-            self._leave(key, task)
+            if self._leave(key, task):
+                await stopped([task])
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
         """Let `work` go on after its caller has left, until it ends or `aclose`."""
@@ -39,17 +47,37 @@ class InFlight:
 
     async def aclose(self) -> None:
         """Cancel every run and wait for its end."""
-        running = [task for task in (*self._kept, *self._tasks.values()) if not task.done()]
-        for task in running:
-            task.cancel()
-        if running:
-            await asyncio.wait(running)
+        await stopped([*self._kept, *self._tasks.values()])
         self._tasks.clear()
+        self._waiting.clear()
 
-    def _leave(self, key: str, task: asyncio.Task[Any]) -> None:
+    def _leave(self, key: str, task: asyncio.Task[Any]) -> bool:
+        """Whether nobody waits for the run any more."""
         if self._tasks.get(key) is not task:
-            return
+            return False
         self._waiting[key] -= 1
-        if self._waiting[key] == 0:
-            del self._tasks[key], self._waiting[key]
-            task.cancel()
+        if self._waiting[key]:
+            return False
+        del self._tasks[key], self._waiting[key]
+        return True
+
+
+def settled(task: asyncio.Task[T], provider: str | None) -> T | WebSearchError:
+    """The task's value or error; a task that is not done is out of time. A fault of ours passes through."""
+    if not task.done() or task.cancelled():
+        return OutOfTime("not done within the time of the call", provider=provider)
+    error = task.exception()
+    if error is None:
+        return task.result()
+    if isinstance(error, WebSearchError):
+        return error
+    raise error
+
+
+async def stopped(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel what still runs and wait for its end; not by `gather`, which would cancel it again while it closes its socket."""
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running)

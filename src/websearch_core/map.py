@@ -6,11 +6,12 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from websearch_core import budget, egress, fingerprint, outcome
+from websearch_core import budget, deadline, egress, fingerprint, outcome
 from websearch_core.errors import EmptyResult, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
+from websearch_core.inflight import InFlight, settled
 from websearch_core.ports import Cache, Mapper
 from websearch_core.values import ErrorDetail, MapRequest, MapResult, SiteMap
 
@@ -36,6 +37,7 @@ class Map:
     rules: MapRules = MapRules()
     observe: Observer = SILENT
     clock: Callable[[], float] = time.monotonic
+    running: InFlight = field(default_factory=InFlight)
 
     async def __call__(self, request: MapRequest, /, *, within_s: float | None = None) -> MapResult:
         """Page addresses from `request.offset`; the whole map is kept, so that reading on shows the same map.
@@ -49,10 +51,7 @@ class Map:
         with self.observe.span("map") as span:
             try:
                 egress.verdict(request.url, allow=self.rules.allow_hosts)
-                async with asyncio.timeout(limit_s):
-                    site, fresh = await self._site(request)
-            except TimeoutError:
-                return outcome.failed(empty, OutOfTime(f"no mapper was done within {limit_s:g} s"), "map")
+                site, fresh = await self._kept_or_mapped(request, limit_s)
             except WebSearchError as error:
                 return outcome.failed(empty, error, "map")
             span.note(provider=site.provider, links=len(site.links))
@@ -71,11 +70,20 @@ class Map:
         )
         return budget.fit_map(_judged(result, site), request.max_chars)
 
-    async def _site(self, request: MapRequest) -> tuple[SiteMap, bool]:
+    async def _kept_or_mapped(self, request: MapRequest, limit_s: float) -> tuple[SiteMap, bool]:
+        """The map and whether it is new; callers who want the same map share one run."""
         key = fingerprint.of_map(request)
         if (kept := await self.cache.get(key, SiteMap)) is not None:
             return kept, False
-        site = await self.mapper.map(dataclasses.replace(request, offset=0))
+        whole = dataclasses.replace(request, offset=0)
+        with deadline.within(limit_s):
+            async with self.running.joined(key, lambda: self.mapper.map(whole)) as mapping:
+                await asyncio.wait({mapping}, timeout=limit_s)
+                site = settled(mapping, None)
+        if isinstance(site, OutOfTime) and site.provider is None:
+            raise OutOfTime(f"no mapper was done within {limit_s:g} s")
+        if isinstance(site, WebSearchError):
+            raise site
         if site.links:
             await self.cache.put(key, site, ttl_s=self.rules.cache_ttl_s)
         return site, True

@@ -10,12 +10,13 @@ import asyncio
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
-from websearch_core import budget, fence, fingerprint, merge, outcome
+from websearch_core import budget, deadline, fence, fingerprint, merge, outcome
 from websearch_core.chain import NoEngine, read_through
 from websearch_core.errors import (
     AllFailed,
@@ -28,12 +29,12 @@ from websearch_core.errors import (
     WebSearchError,
 )
 from websearch_core.events import SILENT, Observer
+from websearch_core.inflight import InFlight, settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
 from websearch_core.values import Answer, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
 
 __all__ = ["Search", "SearchRules"]
 
-T = TypeVar("T")
 Found: TypeAlias = "SourceList | WebSearchError | None"
 """None: no finder was asked."""
 
@@ -77,38 +78,77 @@ class Search:
     rules: SearchRules = SearchRules()
     observe: Observer = SILENT
     now: Callable[[], float] = time.time
+    running: InFlight = field(default_factory=InFlight)
+    """Questions under way: the same one is paid for once. Close it when the process ends."""
 
     async def __call__(self, query: SearchQuery, /, *, within_s: float | None = None) -> SearchResult:
-        """An answer with sources, or what can be had of it, within `within_s` seconds (at most the operator's limit)."""
+        """An answer with sources, or what can be had of it, within `within_s` seconds (at most the operator's limit).
+
+        An engine that needs longer than `within_s` goes on until the operator's limit; its answer is then under the
+        session of the partial result.
+        """
         if (kept := await self._kept(query)) is not None:
             return budget.fit_search(kept, query.max_chars, inline=self.rules.inline_sources)
         clock = _Clock(min(within_s or self.rules.deadline_s, self.rules.deadline_s))
-        tasks: list[asyncio.Task[Any]] = []
         with self.observe.span("search", engine=self.engine.name) as span:
-            try:
-                finding = self._find(query, tasks)
-                answer: Answer | WebSearchError = NotConfigured("no engine", provider="grok")
-                for _ in range(0 if self._no_engine else 2):
-                    asking = _started(self.engine.answer(query), tasks)
+            async with AsyncExitStack() as joined:
+                finding = await self._find(query, clock, joined)
+                asking, answer = None, _NO_ENGINE
+                for attempt in range(0 if self._no_engine else 2):
+                    asking = await self._ask(query, attempt, joined)
                     await asyncio.wait({asking}, timeout=clock.left(reserve=0.0 if finding else self._reserve(clock)))
-                    answer = self._verified(_settled(asking, "grok"), query)
+                    answer = self._verified(settled(asking, "grok"), query)
                     if not isinstance(answer, Unverified):
                         break
                 if self._needs_finder(answer) and finding is None:
-                    finding = self._find(query, tasks, fallback=True)
+                    finding = await self._find(query, clock, joined, fallback=True)
                 if finding is not None:
-                    allowed = (
-                        clock.left() if isinstance(answer, WebSearchError) else clock.left(until=self.rules.extras_allowance_s)
-                    )
-                    await asyncio.wait({finding}, timeout=allowed)
-                result = self._composed(query, answer, _settled(finding, self.finder.name) if finding else None)
+                    until = None if isinstance(answer, WebSearchError) else self.rules.extras_allowance_s
+                    await asyncio.wait({finding}, timeout=clock.left(until=until))
+                found = settled(finding, self.finder.name) if finding else None
+                result = self._composed(query, answer, found, uuid.uuid4().hex[:12])
                 if query.include_content and result.sources:
                     result = await self._with_contents(result, clock)
-            finally:
-                await _stopped(tasks)
+                if asking is not None and not asking.done() and clock.total_s < self.rules.deadline_s:
+                    result = self._coming(result)
+                    late = self._finish(query, asking, found, result.session_id, clock, joined.pop_all())
+                    self.running.keep(late)
             span.note(outcome=result.error or result.status, sources=len(result.sources))
         await self._keep(query, result)
         return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources)
+
+    async def _ask(self, query: SearchQuery, attempt: int, joined: AsyncExitStack) -> asyncio.Task[Answer]:
+        """The engine's run for this question, perhaps begun by another caller; it may take the operator's whole limit."""
+        key = f"ask:{attempt}:{fingerprint.of_query(query)}"
+        with deadline.within(self.rules.deadline_s):
+            return await joined.enter_async_context(self.running.joined(key, lambda: self.engine.answer(query)))
+
+    async def _finish(
+        self,
+        query: SearchQuery,
+        asking: asyncio.Task[Answer],
+        found: Found,
+        session_id: str,
+        clock: _Clock,
+        joined: AsyncExitStack,
+    ) -> None:
+        """Wait for the engine after the caller has left, and put what comes of it under the caller's session."""
+        async with joined:
+            await asyncio.wait({asking}, timeout=max(self.rules.deadline_s - clock.passed_s, 0.0))
+            answer = self._verified(settled(asking, "grok"), query)
+        await self._keep(query, self._composed(query, answer, found, session_id), also_errors=True)
+
+    def _coming(self, result: SearchResult) -> SearchResult:
+        """What there is now, as a partial result whose session will hold the answer."""
+        until = datetime.fromtimestamp(self.now() + self.rules.deadline_s, UTC).isoformat(timespec="seconds")
+        action = (
+            f"The answer is still coming: call get_sources with session_id={result.session_id} and start=0 in half a minute; "
+            "it costs no second search."
+        )
+        late = OutOfTime("the engine is still answering", provider="grok")
+        return dataclasses.replace(
+            outcome.partly(result, late, "search", next_action=action), content=result.content or action, pending_until=until
+        )
 
     @property
     def _no_engine(self) -> bool:
@@ -123,25 +163,28 @@ class Search:
         note = Note(code="from_cache", text="the same question was answered a moment ago; this is that answer")
         return dataclasses.replace(kept, notes=(*kept.notes, note))
 
-    async def _keep(self, query: SearchQuery, result: SearchResult) -> None:
+    async def _keep(self, query: SearchQuery, result: SearchResult, *, also_errors: bool = False) -> None:
         """Keep sources and answer for get_sources; let the same question find a full success again."""
-        if result.status == "error":
+        if result.status == "error" and not also_errors:
             return
         await self.cache.put(f"session:{result.session_id}", result, ttl_s=self.rules.sources_ttl_s)
         if result.status == "success" and self.rules.cache_ttl_s:
             pointer = SessionPointer(session_id=result.session_id)
             await self.cache.put(fingerprint.of_query(query), pointer, ttl_s=self.rules.cache_ttl_s)
 
-    def _find(
-        self, query: SearchQuery, tasks: list[asyncio.Task[Any]], *, fallback: bool = False
+    async def _find(
+        self, query: SearchQuery, clock: _Clock, joined: AsyncExitStack, *, fallback: bool = False
     ) -> asyncio.Task[SourceList] | None:
-        """Start the finder, unless nobody wants it."""
+        """The finder's run for this question, unless nobody wants it."""
         wanted = self.rules.extra_sources if query.extra_sources is None else query.extra_sources
         if fallback or self._no_engine or (wanted and self.rules.source_fallback == "sources"):
             wanted = max(wanted, self.rules.fallback_sources)
         if not wanted or not self._has_finder(query):
             return None
-        return _started(self.finder.find(dataclasses.replace(query, extra_sources=min(wanted, 20))), tasks)
+        asked = dataclasses.replace(query, extra_sources=min(wanted, 20))
+        with deadline.within(clock.left()):
+            run = self.running.joined(f"find:{fingerprint.of_query(asked)}", lambda: self.finder.find(asked))
+            return await joined.enter_async_context(run)
 
     def _has_finder(self, query: SearchQuery) -> bool:
         """An empty chain is asked only by who insists on extra sources, and then says what to configure."""
@@ -176,12 +219,12 @@ class Search:
     def _today(self) -> date:
         return datetime.fromtimestamp(self.now(), UTC).date()
 
-    def _composed(self, query: SearchQuery, answer: Answer | WebSearchError, found: Found) -> SearchResult:
+    def _composed(self, query: SearchQuery, answer: Answer | WebSearchError, found: Found, session_id: str) -> SearchResult:
         """The whole result, before it is cut to size."""
         if isinstance(found, SourceList):
             items, notes = merge.filtered(found.items, query, today=self._today())
             found = dataclasses.replace(found, items=items, notes=(*found.notes, *notes))
-        empty = SearchResult(session_id=uuid.uuid4().hex[:12])
+        empty = SearchResult(session_id=session_id)
         if isinstance(answer, Answer):
             return _answered(empty, answer, found, _wanted(query, self.rules))
         if self._no_engine:
@@ -193,7 +236,6 @@ class Search:
     async def _with_contents(self, result: SearchResult, clock: _Clock) -> SearchResult:
         """The first sources with their pages' text; a page that cannot be read leaves a note."""
         gate = asyncio.Semaphore(3)
-        tasks: list[asyncio.Task[Any]] = []
 
         async def read(source: Source) -> Source:
             async with gate:
@@ -207,22 +249,25 @@ class Search:
             return dataclasses.replace(source, content=page.text, title=title, published=published)
 
         first = [source for source in result.sources[: self.rules.contents] if not source.url.startswith("file:")]
-        reading = {source.url: _started(read(source), tasks) for source in first}
+        allowed = min(clock.left(), self.rules.contents_allowance_s)
+        with deadline.within(allowed):
+            reading = {source.url: asyncio.ensure_future(read(source)) for source in first}
         try:
-            if tasks:
-                await asyncio.wait(tasks, timeout=min(clock.left(), self.rules.contents_allowance_s))
-            settled = {url: _settled(task, "fetch") for url, task in reading.items()}
+            if reading:
+                await asyncio.wait(reading.values(), timeout=allowed)
+            pages = {url: settled(task, "fetch") for url, task in reading.items()}
         finally:
-            await _stopped(tasks)
-        failed = [(url, error) for url, error in settled.items() if isinstance(error, WebSearchError)]
+            await stopped(reading.values())
+        failed = [(url, error) for url, error in pages.items() if isinstance(error, WebSearchError)]
         notes = tuple(
             Note(code="content_missing", text=f"{url}: {error.message}"[:300], provider=error.provider or "")
             for url, error in failed
         )
-        sources = tuple(_read(source, settled.get(source.url)) for source in result.sources)
+        sources = tuple(_read(source, pages.get(source.url)) for source in result.sources)
         return dataclasses.replace(result, sources=sources, notes=(*result.notes, *notes))
 
 
+_NO_ENGINE: Answer | WebSearchError = NotConfigured("no answer engine is configured", provider="grok")
 NO_EVIDENCE = Note(
     code="no_search_evidence", text="the engine gave no sign that it searched, and named no source; check what it says"
 )
@@ -235,38 +280,14 @@ class _Clock:
         self.total_s = total_s
         self._started = time.monotonic()
 
+    @property
+    def passed_s(self) -> float:
+        return time.monotonic() - self._started
+
     def left(self, *, reserve: float = 0.0, until: float | None = None) -> float:
         """Seconds to the deadline less `reserve`, or to `until` seconds after the start if that is earlier."""
-        passed = time.monotonic() - self._started
         end = self.total_s - reserve if until is None else min(until, self.total_s)
-        return max(end - passed, 0.0)
-
-
-def _started(work: Coroutine[Any, Any, T], tasks: list[asyncio.Task[Any]]) -> asyncio.Task[T]:
-    task = asyncio.ensure_future(work)
-    tasks.append(task)
-    return task
-
-
-def _settled(task: asyncio.Task[T], provider: str) -> T | WebSearchError:
-    """The task's value or error; a task that is not done is out of time. A fault of ours passes through."""
-    if not task.done():
-        return OutOfTime("not done within the time of the call", provider=provider)
-    error = task.exception()
-    if error is None:
-        return task.result()
-    if isinstance(error, WebSearchError):
-        return error
-    raise error
-
-
-async def _stopped(tasks: list[asyncio.Task[Any]]) -> None:
-    """Cancel what still runs and wait for its end; not by `gather`, which would cancel it again while it closes its socket."""
-    running = [task for task in tasks if not task.done()]
-    for task in running:
-        task.cancel()
-    if running:
-        await asyncio.wait(running)
+        return max(end - self.passed_s, 0.0)
 
 
 def _wanted(query: SearchQuery, rules: SearchRules) -> int:

@@ -437,6 +437,8 @@ class SearchResult(Outcome):
     unverified_answer: str = ""
     """What the engine wrote without any sign of a search; not to be relied on."""
     usage: Usage | None = None
+    pending_until: str = ""
+    """Set while the engine's answer is still coming: it is under this session by then (UTC, ISO 8601), or has failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,6 +454,8 @@ class SourcesResult(Outcome):
     next_offset: int | None = None
     content: str = ""
     next_start: int | None = None
+    pending_until: str = ""
+    """As in the search's result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,7 +129,8 @@ class _Parts:
 
     def extractor(self) -> Extractor:
         names = self._settings.ready(self._settings.fetch.extractors)
-        return ExtractorChain([cast("Extractor", self._provider(name, "extract")) for name in names])
+        readers = [cast("Extractor", self._provider(name, "extract")) for name in names]
+        return ExtractorChain(readers, hedge_after_s=self._settings.fetch.hedge_after_s or None)
 
     def mapper(self) -> Mapper:
         names = self._settings.ready(self._settings.map.mappers)
@@ -173,7 +174,7 @@ class _Parts:
             sources_ttl_s=chosen.sources_ttl_s,
             page_ttl_s=self._settings.fetch.cache_ttl_s,
         )
-        return Search(
+        use = Search(
             engine=self._box.resolve(AnswerEngine),
             finder=self._box.resolve(SourceFinder),
             extractor=self._box.resolve(Extractor),
@@ -181,6 +182,8 @@ class _Parts:
             rules=rules,
             observe=self._observe,
         )
+        self._own(use.running)
+        return use
 
     def sources(self) -> Sources:
         return Sources(cache=self._box.resolve(Cache))
@@ -197,7 +200,9 @@ class _Parts:
             cache_ttl_s=chosen.cache_ttl_s,
             allow_hosts=self._settings.fetch.allow_hosts,
         )
-        return Map(mapper=self._box.resolve(Mapper), cache=self._box.resolve(Cache), rules=rules, observe=self._observe)
+        use = Map(mapper=self._box.resolve(Mapper), cache=self._box.resolve(Cache), rules=rules, observe=self._observe)
+        self._own(use.running)
+        return use
 
     def manage_library(self) -> ManageLibrary:
         return ManageLibrary(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from websearch_core.chain import ExtractorChain, MapperChain
@@ -123,6 +125,33 @@ async def test_a_reader_that_does_not_end_is_stopped_at_the_deadline() -> None:
     result = await fetch(FakeExtractor(gate))(FetchRequest(url=URL), within_s=0.01)
     assert (result.status, result.error, result.url) == ("error", "out_of_time", URL)
     assert gate.cancelled == 1
+
+
+async def test_a_slow_reader_is_overtaken_by_the_next_one() -> None:
+    gate: Gate[Page | None] = Gate(None)
+    chain = ExtractorChain([FakeExtractor(gate, name="slow"), FakeExtractor({URL: "text"}, name="quick")], hedge_after_s=0.01)
+    result = await Fetch(extractor=chain, cache=FakeCache())(FetchRequest(url=URL))
+    assert (result.status, result.provider) == ("success", "quick")
+    assert [(note.code, note.provider) for note in result.notes] == [("overtaken", "slow")]
+    assert gate.cancelled == 1
+
+
+async def test_a_reader_in_time_is_never_hedged() -> None:
+    second = FakeExtractor({URL: "other"}, name="second")
+    chain = ExtractorChain([FakeExtractor({URL: "text"}, name="first"), second], hedge_after_s=5)
+    assert (await Fetch(extractor=chain, cache=FakeCache())(FetchRequest(url=URL))).provider == "first"
+    assert second.asked == []
+
+
+async def test_callers_of_one_page_share_one_reading() -> None:
+    gate: Gate[Page | None] = Gate(Page(url=URL, text="text", provider="local"))
+    reader = FakeExtractor(gate)
+    use = fetch(reader)
+    calls = [asyncio.create_task(use(FetchRequest(url=URL, start=start))) for start in (0, 1, 2)]
+    await gate.until_entered()
+    gate.release()
+    assert [(await call).content for call in calls] == ["text", "ext", "xt"]
+    assert len(reader.asked) == 1
 
 
 # --- mapping

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from datetime import datetime
 
 import pytest
 
@@ -223,15 +225,74 @@ async def test_neither_engine_nor_finder_names_the_settings() -> None:
 
 async def test_an_engine_that_does_not_end_leaves_time_for_the_sources() -> None:
     gate: Gate[Answer] = Gate(ANSWER)
-    result = await search(engine=FakeEngine(gate))(ask(extra_sources=0), within_s=0.05)
-    assert (result.status, result.fallback_reason) == ("partial_success", "grok_timeout")
+    result = await search(engine=FakeEngine(gate), rules=SearchRules(deadline_s=0.05))(ask(extra_sources=0))
+    assert (result.status, result.fallback_reason, result.pending_until) == ("partial_success", "grok_timeout", "")
     assert result.sources_count == 2
     assert gate.cancelled == 1
 
 
-async def test_a_cancelled_search_cancels_both_legs() -> None:
-    import asyncio
+async def test_an_answer_that_comes_after_its_caller_has_left_is_under_the_session_and_paid_once() -> None:
+    """Clients that stop waiting get what there is; the finished answer costs no second search."""
+    gate: Gate[Answer] = Gate(ANSWER)
+    engine, cache = FakeEngine(gate), FakeCache()
+    use = search(engine=engine, cache=cache)
+    early = await use(ask(), within_s=0.02)
+    assert (early.status, early.fallback_used, early.sources_count) == ("partial_success", True, 2)
+    assert early.pending_until
+    assert early.session_id in (early.next_action or "")
+    sources = Sources(cache=cache)
+    meanwhile = await sources(SourcesRequest(session_id=early.session_id, start=0))
+    assert (meanwhile.status, meanwhile.total_sources) == ("partial_success", 2)
+    assert meanwhile.pending_until == early.pending_until
+    again = asyncio.create_task(use(ask(), within_s=5))
+    gate.release()
+    second = await again
+    assert (second.status, second.content) == ("success", "It is so.")
+    late = await sources(SourcesRequest(session_id=early.session_id, start=0))
+    assert (late.status, late.content, late.pending_until) == ("success", "It is so.", "")
+    assert len(engine.asked) == 1
 
+
+async def test_a_late_failure_is_told_under_the_session() -> None:
+    gate: Gate[Answer] = Gate(Unreachable("down", provider="grok"))
+    cache = FakeCache()
+    use = search(engine=FakeEngine(gate), finder=NO_FINDER, cache=cache)
+    early = await use(ask(), within_s=0.02)
+    assert (early.status, early.content) == ("partial_success", early.next_action)
+    gate.release()
+    while (late := await Sources(cache=cache)(SourcesRequest(session_id=early.session_id))).pending_until:
+        await asyncio.sleep(0)
+    assert (late.status, late.error) == ("error", "grok_primary_failed")
+
+
+async def test_an_answer_that_never_came_is_no_longer_promised() -> None:
+    gate: Gate[Answer] = Gate(ANSWER)
+    cache = FakeCache()
+    use = search(engine=FakeEngine(gate), cache=cache)
+    early = await use(ask(), within_s=0.02)
+    after = datetime.fromisoformat(early.pending_until).timestamp() + 1
+    late = await Sources(cache=cache, now=lambda: after)(SourcesRequest(session_id=early.session_id))
+    assert (late.status, late.pending_until, late.total_sources) == ("partial_success", "", 2)
+    await use.running.aclose()
+    assert gate.cancelled == 1
+
+
+async def test_identical_questions_under_way_are_paid_for_once() -> None:
+    gate: Gate[Answer] = Gate(ANSWER)
+    engine, finder = FakeEngine(gate), FakeFinder(FOUND, name="tavily")
+    use = search(engine=engine, finder=finder)
+    calls = [asyncio.create_task(use(ask())) for _ in range(5)]
+    await gate.until_entered()
+    calls[0].cancel()
+    gate.release()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert {one.content for one in results[1:]} == {"It is so."}  # type: ignore[union-attr]
+    assert (len(engine.asked), len(finder.asked)) == (1, 1)
+    assert gate.cancelled == 0
+
+
+async def test_a_cancelled_search_cancels_both_legs() -> None:
     asked: Gate[Answer] = Gate(ANSWER)
     found: Gate[SourceList] = Gate(FOUND)
     task = asyncio.create_task(search(engine=FakeEngine(asked), finder=FakeFinder(found))(ask()))
