@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from e2e.wire import SERVER, WAIT_S, Wire, environment
-from upstreams.script import hang
+from upstreams.script import delay, hang
 from upstreams.tavily import TavilyUpstream
 from upstreams.xai import XaiUpstream
 
@@ -231,6 +231,24 @@ def test_a_slow_call_tells_of_its_progress_at_once_and_never_after_its_result(ke
         assert told == sorted(set(told))
         wire.tools()
         assert wire.messages[-1].get("method") != "notifications/progress"
+
+
+def test_a_client_that_stops_waiting_gets_a_handle_and_later_the_answer_for_one_charge(
+    keyed: dict[str, str], xai: XaiUpstream
+) -> None:
+    xai.follow(delay(2.5))
+    with Wire({**keyed, "WEBSEARCH_SEARCH_DEADLINE_NO_PROGRESS_S": "1"}) as wire:
+        wire.initialize()
+        early = wire.result("web_search", query="slow")["structuredContent"]
+        assert (early["status"], early["fallback_used"]) == ("partial_success", True)
+        assert early["pending_until"]
+        late = early
+        while late["pending_until"]:
+            late = wire.result("get_sources", session_id=early["session_id"], start=0)["structuredContent"]
+        assert late["status"] == "success"
+        assert late["content"]
+        assert late["total_sources"] > early["sources_count"]
+    assert [request.path for request in xai.requests] == ["/v1/responses"]
 
 
 def test_calls_run_side_by_side(keyed: dict[str, str], xai: XaiUpstream) -> None:

@@ -84,13 +84,13 @@ class Wire:
         self.send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params or {}})
         return self._next
 
-    def reply(self, number: int) -> dict[str, Any]:
+    def reply(self, number: int, *, within_s: float = WAIT_S) -> dict[str, Any]:
         """The reply to a request; other messages are kept."""
         while True:
             found = next((one for one in self.messages if one.get("id") == number and "method" not in one), None)
             if found is not None:
                 return found
-            message = self._arrived.get(timeout=WAIT_S)
+            message = self._arrived.get(timeout=within_s)
             assert message is not None, f"the server ended:\n{self.stderr}"
             self.messages.append(message)
 
@@ -127,6 +127,11 @@ class Wire:
     def result(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The result of a tool call."""
         result: dict[str, Any] = self.reply(self.call(name, **arguments))["result"]
+        return result
+
+    def result_within(self, within_s: float, name: str, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool call, by a client that waits so long and no longer."""
+        result: dict[str, Any] = self.reply(self.call(name, **arguments), within_s=within_s)["result"]
         return result
 
     def end_input(self) -> None:

@@ -16,7 +16,8 @@ from websearch_core.fetch import Fetch
 from websearch_core.map import Map
 from websearch_core.search import Search
 from websearch_core.sources import Sources
-from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, FakeMapper
+from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, FakeMapper, Gate
+from websearch_core.values import Answer
 from websearch_mcp import tools
 from websearch_mcp.server import make_server
 
@@ -231,13 +232,15 @@ async def test_a_fault_of_ours_is_an_incident_number_and_nothing_more(caplog: py
 
 
 async def test_a_caller_without_progress_gets_its_result_before_it_gives_up() -> None:
-    from websearch_core.testing.fakes import Gate
-    from websearch_core.values import Answer
-
     gate: Gate[Answer] = Gate(Answer(text="late", engine="x"))
-    async with Client(make_server(use_cases(FakeEngine(gate)), patience_s=0.05)) as client:
+    made = use_cases(FakeEngine(gate))
+    async with Client(make_server(made, patience_s=0.05)) as client:
         reply = await client.call_tool("web_search", {"query": "q"})
-    assert (reply.structured_content or {})["fallback_reason"] == "grok_timeout"
+    result = reply.structured_content or {}
+    assert (result["status"], result["fallback_reason"]) == ("partial_success", "grok_timeout")
+    assert result["pending_until"]
+    assert result["session_id"] in result["next_action"]
+    await made(Search).running.aclose()
     assert gate.cancelled == 1
 
 
