@@ -37,7 +37,8 @@ class WebSearchError(Exception):
     """Root of all errors of this library; raised itself only for a fault of ours."""
 
     code: ClassVar[str] = "internal"
-    repeatable: ClassVar[bool] = False
+    repeatable: bool = False
+    """Whether the same call may succeed later; the class says it, and an error that knows better says it of itself."""
     exit_code: ClassVar[int] = 70
     """Exit status of the command line for this error."""
 
@@ -104,6 +105,8 @@ class ProviderError(WebSearchError):
     exit_code = 6
     another_key = False
     """Set where the key was at fault and another one can be tried at once."""
+    switched_model = False
+    """Set where the fallback model was asked too, and this is how it failed."""
 
 
 class AuthRejected(ProviderError):

@@ -38,13 +38,17 @@ Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "s
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
 ANY = "*"
+SWITCHED = "fallback"
+"""In place of the operation: the fallback model was asked too."""
 CODES: dict[tuple[type, str, str], str] = {
     (NotConfigured, "grok", ANY): "grok_configuration_error",
     (WrongAddress, "grok", ANY): "grok_configuration_error",
     (AuthRejected, "grok", ANY): "grok_authentication_error",
     (RequestRejected, "grok", ANY): "grok_request_invalid",
     (ModelRejected, "grok", ANY): "grok_primary_failed",
+    (ModelRejected, "grok", SWITCHED): "grok_primary_and_fallback_failed",
     (ProviderError, "grok", ANY): "grok_primary_failed",
+    (ProviderError, "grok", SWITCHED): "grok_primary_and_fallback_failed",
     (EmptyResult, "grok", ANY): "grok_empty_answer",
     (Unverified, "grok", ANY): "grok_no_search_evidence",
     (OutOfTime, "grok", ANY): "grok_total_budget_exhausted",
@@ -102,8 +106,9 @@ NEXT_ACTIONS: dict[type[WebSearchError], str] = {
 def code_of(error: WebSearchError, operation: Operation) -> str:
     """The stable code of `error` in this operation."""
     service = error.provider or ANY
+    places = (SWITCHED, operation, ANY) if isinstance(error, ProviderError) and error.switched_model else (operation, ANY)
     for kind in type(error).__mro__:
-        for place in (operation, ANY):
+        for place in places:
             if (kind, service, place) in CODES:
                 return CODES[kind, service, place]
     if error.code == WebSearchError.code:

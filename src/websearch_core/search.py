@@ -114,7 +114,7 @@ class Search:
                     late = self._finish(query, asking, found, result.session_id, clock, joined.pop_all())
                     self.running.keep(late)
             span.note(outcome=result.error or result.status, sources=len(result.sources))
-        await self._keep(query, result)
+        await self._keep(query, result, also_errors=bool(result.pending_until))
         return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources)
 
     async def _ask(self, query: SearchQuery, attempt: int, joined: AsyncExitStack) -> asyncio.Task[Answer]:
@@ -139,16 +139,15 @@ class Search:
         await self._keep(query, self._composed(query, answer, found, session_id), also_errors=True)
 
     def _coming(self, result: SearchResult) -> SearchResult:
-        """What there is now, as a partial result whose session will hold the answer."""
+        """What there is now, as a partial result or, without any source, as an error; its session will hold the answer."""
         until = datetime.fromtimestamp(self.now() + self.rules.deadline_s, UTC).isoformat(timespec="seconds")
         action = (
             f"The answer is still coming: call get_sources with session_id={result.session_id} and start=0 in half a minute; "
             "it costs no second search."
         )
         late = OutOfTime("the engine is still answering", provider="grok")
-        return dataclasses.replace(
-            outcome.partly(result, late, "search", next_action=action), content=result.content or action, pending_until=until
-        )
+        told = outcome.partly(result, late, "search") if result.sources else outcome.failed(result, late, "search")
+        return dataclasses.replace(told, next_action=action, pending_until=until)
 
     @property
     def _no_engine(self) -> bool:

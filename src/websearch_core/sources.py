@@ -15,6 +15,8 @@ from websearch_core.values import SearchResult, SourcesRequest, SourcesResult
 
 __all__ = ["Sources"]
 
+ENVELOPE = ("status", "error", "error_detail", "partial", "next_action")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
@@ -41,13 +43,10 @@ class Sources:
 
     def _as_it_stands(self, page: SourcesResult, kept: SearchResult) -> SourcesResult:
         """The page, saying so when the search's answer is still coming, never came, or failed after its caller had left."""
-        if kept.status == "error":
-            told = {name: getattr(kept, name) for name in ("status", "error", "error_detail", "next_action", "notes")}
-            return dataclasses.replace(page, **told)
+        told = {name: getattr(kept, name) for name in ENVELOPE}
         if not kept.pending_until:
-            return page
-        if datetime.fromisoformat(kept.pending_until).timestamp() < self.now():
-            error = OutOfTime("the engine's answer never came", provider="grok", hint="Run web_search again.")
-            return outcome.partly(page, error, "search") if kept.sources else outcome.failed(page, error, "search")
-        told = {name: getattr(kept, name) for name in ("status", "partial", "error_detail", "next_action", "pending_until")}
-        return dataclasses.replace(page, **told)
+            return dataclasses.replace(page, **told) if kept.status == "error" else page
+        if datetime.fromisoformat(kept.pending_until).timestamp() >= self.now():
+            return dataclasses.replace(page, **told, pending_until=kept.pending_until)
+        error = OutOfTime("the engine's answer never came", provider="grok", hint="Run web_search again.")
+        return outcome.partly(page, error, "search") if kept.sources else outcome.failed(page, error, "search")

@@ -193,7 +193,11 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("P5-POOL-16", PYTHON, "Retry-After in the past is no wait."),
     R("P5-POOL-17", PYTHON, "A body's words for an invalid key are recognised."),
     R("P5-POOL-18", PYTHON, "A body's words for a used-up quota are recognised."),
-    R("P5-POOL-19", PYTHON, "A fingerprint shows four characters at each end of a long key, and nothing of a short one."),
+    R(
+        "P5-POOL-19",
+        PYTHON,
+        "A fingerprint shows at most four characters at each end and a quarter of a key, and nothing of a short one.",
+    ),
     # the tools together
     R("P5-TOOLS-01", PYTHON, "The engine's sources come first, found ones after them, each address once."),
     R("P5-TOOLS-02", PYTHON, "Extra sources asked for without any finder configured are a failed part, not a failed call."),
@@ -229,7 +233,11 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("HEAD-23", PYTHON_LATER, "A multi-agent model is asked over the Responses protocol."),
     R("HEAD-24", PYTHON_LATER, "The engine's search tools can be switched off."),
     R("HEAD-25", PYTHON_LATER, "A model's thinking blocks are no part of the answer."),
-    R("HEAD-26", PYTHON_LATER, "Rules for a field of knowledge say when they apply."),
+    R(
+        "HEAD-26",
+        PYTHON_LATER,
+        "The rules for fields of knowledge are part of the one constant text; no question switches them on or off.",
+    ),
     R("HEAD-27", PYTHON_LATER, "The system text, all fields included, stays within its limit."),
     R("HEAD-28", PYTHON_LATER, "Labelled lines of sources become sources and leave the answer."),
     # server-sent events
@@ -296,7 +304,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("RS-BUDGET-01", RUST, "A result over its budget is cut from the tail."),
     R("RS-BUDGET-02", RUST, "What was cut from a result is still kept."),
     R("RS-BUDGET-03", RUST, "get_sources pages with offset and limit, and goes on from what was really served."),
-    R("RS-BUDGET-04", RUST, "An unknown response format is refused."),
+    R("RS-BUDGET-04", RUST, "An argument that asks for an unknown form of the result is refused."),
     # pages read for sources
     R("RS-ENRICH-01", RUST, "Only a few pages are read at once."),
     R("RS-ENRICH-02", RUST, "A page that cannot be read harms no other."),

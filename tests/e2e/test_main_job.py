@@ -33,6 +33,7 @@ async def called(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.requirement("P5-STDIO-01", "OURS-14")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_search_with_a_key_gives_answer_sources_and_pages_of_sources(
     mode: Literal["auto", "legacy"], keyed: dict[str, str], xai: XaiUpstream, tavily: TavilyUpstream
@@ -86,6 +87,7 @@ async def test_a_failing_everything_is_an_error_that_hosts_recognise(
         assert len((await client.list_tools()).tools) == 6
 
 
+@pytest.mark.requirement("OURS-25", "OURS-27")
 async def test_fetch_and_map_without_any_key_read_a_loopback_site(tmp_path: Path) -> None:
     site = build_site()
     env = environment(tmp_path, WEBSEARCH_FETCH_ALLOW_HOSTS="127.0.0.1")
@@ -98,6 +100,7 @@ async def test_fetch_and_map_without_any_key_read_a_loopback_site(tmp_path: Path
         assert page["content"].strip()
 
 
+@pytest.mark.requirement("OURS-29")
 async def test_search_without_any_key_quotes_the_library(tmp_path: Path) -> None:
     import subprocess
 
@@ -113,6 +116,7 @@ async def test_search_without_any_key_quotes_the_library(tmp_path: Path) -> None
         assert " ".join(first["description"].removesuffix("…").split())[:80] in " ".join(source.split())
 
 
+@pytest.mark.requirement("P5-TOOLS-08", "P5-PROTOCOL-25")
 async def test_switching_the_model_lasts_and_the_next_search_uses_it(keyed: dict[str, str], xai: XaiUpstream) -> None:
     async with Client(server(keyed)) as client:
         switched = await called(client, "switch_model", model="grok-next")
@@ -138,6 +142,7 @@ async def test_each_piece_of_a_long_answer_fits_and_all_of_them_are_the_answer(k
         assert re.sub(r"\[\[\d+\]\]\([^)]*\)", "", joined) == long
 
 
+@pytest.mark.requirement("OURS-01")
 async def test_the_same_search_gives_the_same_result_by_the_command_line(keyed: dict[str, str]) -> None:
     import json
     import subprocess

@@ -83,6 +83,7 @@ def test_the_command_line_writes_utf8_whatever_the_locale(encoding: str, keyed: 
     assert HARD_TEXT in run.stdout.decode("utf-8")
 
 
+@pytest.mark.requirement("P5-SCHEMA-01", "OURS-36", "OURS-41")
 def test_the_tool_list_comes_before_any_network(keyed: dict[str, str], xai: XaiUpstream, tavily: TavilyUpstream) -> None:
     """Every upstream hangs; the handshake and the list do not care, and nobody was asked."""
     xai.follow(hang())
@@ -94,6 +95,7 @@ def test_the_tool_list_comes_before_any_network(keyed: dict[str, str], xai: XaiU
         assert (xai.requests, tavily.requests) == ([], [])
 
 
+@pytest.mark.requirement("OURS-36")
 def test_the_tool_list_is_the_same_bytes_every_time(tmp_path: Path) -> None:
     with Wire(environment(tmp_path)) as one, Wire(environment(tmp_path, XAI_API_KEY="xai-other")) as other:
         for wire in (one, other):
@@ -206,6 +208,7 @@ def kill_group(leader: int) -> None:
         return
 
 
+@pytest.mark.requirement("EDGE-11")
 def test_a_cancelled_call_drops_its_upstream_request(keyed: dict[str, str], xai: XaiUpstream) -> None:
     xai.follow(hang())
     with Wire(keyed) as wire:
@@ -217,6 +220,7 @@ def test_a_cancelled_call_drops_its_upstream_request(keyed: dict[str, str], xai:
         assert wire.tools()  # and the server goes on
 
 
+@pytest.mark.requirement("OURS-18")
 def test_a_slow_call_tells_of_its_progress_at_once_and_never_after_its_result(keyed: dict[str, str], xai: XaiUpstream) -> None:
     xai.follow(hang())
     env = {**keyed, "WEBSEARCH_SEARCH_DEADLINE_S": "5", "WEBSEARCH_SEARCH_EXTRAS_ALLOWANCE_S": "1"}
@@ -233,6 +237,7 @@ def test_a_slow_call_tells_of_its_progress_at_once_and_never_after_its_result(ke
         assert wire.messages[-1].get("method") != "notifications/progress"
 
 
+@pytest.mark.requirement("OURS-18", "OURS-19")
 def test_a_client_that_stops_waiting_gets_a_handle_and_later_the_answer_for_one_charge(
     keyed: dict[str, str], xai: XaiUpstream
 ) -> None:

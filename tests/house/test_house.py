@@ -199,6 +199,7 @@ async def test_a_search_passes_four_frames_of_ours() -> None:
     ]
 
 
+@pytest.mark.requirement("OURS-41")
 def test_the_console_scripts_are_the_two_that_runners_know() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(project["scripts"]) == {"websearch", "websearch-mcp"}
@@ -223,6 +224,7 @@ def test_nothing_is_unfinished_or_faked() -> None:
     assert not found
 
 
+@pytest.mark.requirement("OURS-34")
 def test_generated_pages_are_fresh() -> None:
     run = subprocess.run([sys.executable, ROOT / "scripts" / "docs", "--check"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

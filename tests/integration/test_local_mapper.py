@@ -60,6 +60,7 @@ def codes(found: SiteMap) -> list[str]:
     return [note.code for note in found.notes]
 
 
+@pytest.mark.requirement("OURS-27")
 class TestSitemaps:
     async def test_the_site_lists_itself(self) -> None:
         found = await mapper(build_site()).map(MapRequest(url=f"{HOST}/docs/"))
@@ -112,6 +113,7 @@ class TestSitemaps:
         assert codes(found) == ["start_unreadable"]
 
 
+@pytest.mark.requirement("OURS-27")
 class TestLinks:
     SITE: Mapping[str, Served] = {
         "/": page("/a", "/b#part", "/a?utm_source=x", "/logo.png", "http://other.example/", "mailto:a@b.example"),
@@ -175,6 +177,7 @@ class TestLinks:
         assert await paths(site, max_depth=2) == ["/", "/broken", "/text", "/ok", "/x"]
 
 
+@pytest.mark.requirement("OURS-27")
 class TestRobots:
     RULES = Page("User-agent: *\nDisallow: /private\n", "text/plain")
 

@@ -70,6 +70,7 @@ async def test_time_and_addresses_are_told(documentation: LocalReader) -> None:
     assert page.final_url == f"{HOST}/docs/quickstart"
 
 
+@pytest.mark.requirement("OURS-25")
 @pytest.mark.parametrize(
     ("path", "kind", "expected"),
     [

@@ -77,6 +77,7 @@ async def tavily(
         await http.aclose()
 
 
+@pytest.mark.requirement("P5-TAVILY-01")
 async def test_a_search_is_one_request_with_exactly_this_body() -> None:
     upstream = TavilyUpstream(keys=["tvly-good"])
     query = SearchQuery(
@@ -131,6 +132,7 @@ async def test_a_question_too_long_for_the_service_still_finds() -> None:
     assert [note.code for note in found.notes] == ["query_shortened"]
 
 
+@pytest.mark.requirement("P5-TAVILY-01")
 async def test_a_page_is_read_with_one_basic_extraction() -> None:
     upstream = TavilyUpstream(pages={PAGE.url: "# Footbridge reopens\n\nOn Saturday."})
     async with tavily(upstream) as provider:
@@ -174,6 +176,7 @@ async def test_a_page_that_cannot_be_loaded_is_unreachable() -> None:
             await provider.extract(FetchRequest(url="https://nowhere.invalid/"))
 
 
+@pytest.mark.requirement("P5-TAVILY-01")
 async def test_a_map_is_one_patient_request_with_exactly_this_body() -> None:
     upstream = TavilyUpstream()
     transport = Recording(upstream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_a_cut_never_splits_an_address_that_fits(words: list[str], room: int) ->
         assert piece.count("https://a.example/some/long/path?with=query") == piece.count("https:")
 
 
+@pytest.mark.requirement("RS-BUDGET-01")
 @given(TEXTS, TEXTS, SOURCES, LIMITS)
 def test_a_search_result_fits_and_its_headers_come_first(
     content: str, unverified: str, sources: list[Source], limit: int
@@ -107,6 +109,7 @@ def test_a_map_read_in_pieces_is_the_map(links: list[str], limit: int) -> None:
     assert seen == links
 
 
+@pytest.mark.requirement("RS-BUDGET-02", "RS-BUDGET-03")
 @given(SOURCES, TEXTS, LIMITS)
 def test_sources_read_in_pages_are_the_sources_and_the_answer_joins(sources: list[Source], content: str, limit: int) -> None:
     everything = tuple(sources)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def test_a_wait_lies_between_half_and_all_of_the_exponential(policy: RetryPolicy
     assert full * 0.5 <= delay_s(policy, failed=failed, chance=chance) <= full
 
 
+@pytest.mark.requirement("P5-CLIENT-16")
 @given(POLICIES, FAILED)
 def test_a_wait_is_exact_at_both_ends_of_chance(policy: RetryPolicy, failed: int) -> None:
     full = min(policy.max_wait_s, policy.multiplier_s * 2.0 ** min(failed - 1, 60))
@@ -48,6 +50,7 @@ def test_a_wish_that_is_no_time_is_ignored(policy: RetryPolicy, failed: int, cha
     assert repeatable(RateLimited("slow down", retry_after_s=wish), policy) is True
 
 
+@pytest.mark.requirement("P5-CLIENT-17")
 @given(POLICIES, FAILED, CHANCES, st.floats(0, 10_000))
 def test_a_longer_wish_wins_and_a_shorter_one_shortens_nothing(
     policy: RetryPolicy, failed: int, chance: float, wish: float

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ def test_no_value_of_a_file_stops_or_spoils_anything(values: dict[Declared, obje
         assert all(problem.partition(" ")[0] in {row.name for row in values} for problem in configuration.problems())
 
 
+@pytest.mark.requirement("OURS-31")
 @given(rows, st.data())
 def test_the_first_place_with_a_value_counts(row: Declared, data: st.DataObject) -> None:
     """Argument, then each variable in its order, then the file; blanks in between change nothing."""
@@ -135,6 +137,7 @@ def test_blanks_in_every_place_are_the_default(row: Declared, blank: str, data: 
         assert configuration.problems() == ()
 
 
+@pytest.mark.requirement("P5-CONFIG-04", "P5-CONFIG-05")
 @given(keys, st.data())
 def test_a_list_of_keys_is_read_back_in_order_whatever_separates_them(wanted: list[str], data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(["", "[", '["', " "]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl, unquote_to_bytes, urlsplit
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_the_canonical_form_points_at_the_same_page(url: str) -> None:
     assert _pairs(after.query) == _pairs(before.query)
 
 
+@pytest.mark.requirement("P5-PROMPT-05")
 @given(web_urls(), st.sampled_from(TRACKING), st.text("abc123", max_size=5), st.sampled_from(["#", "#part"]))
 def test_what_makes_no_other_page_makes_no_other_form(url: str, name: str, value: str, fragment: str) -> None:
     bare = url.partition("#")[0]

@@ -186,6 +186,7 @@ def test_a_secret_is_not_pickled(key: str, protocol: int) -> None:
     assert key not in str(caught.value)
 
 
+@pytest.mark.requirement("P5-POOL-19")
 @given(st.text(max_size=200))
 def test_a_fingerprint_shows_at_most_a_quarter_and_never_more_than_four_at_each_end(key: str) -> None:
     fingerprint = Secret(key).fingerprint

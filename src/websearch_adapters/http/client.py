@@ -9,23 +9,24 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from websearch_adapters.http import failures
-from websearch_core import urls
-from websearch_core.errors import AuthRejected, BadReply, ProviderError, WebSearchError
+from websearch_core import deadline, failover, urls
+from websearch_core.errors import AuthRejected, BadReply, ProviderError, WebSearchError, WrongAddress
 from websearch_core.events import SILENT, Observer
 from websearch_core.ports import Credentials
-from websearch_core.retry import RetryPolicy, delay_s, repeatable
-from websearch_core.values import Secret
+from websearch_core.retry import RetryPolicy
+from websearch_core.values import Note, Secret
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Http", "JsonReply", "Reader", "Request", "api_base"]
+__all__ = ["Attempts", "Http", "JsonReply", "Reader", "Request", "api_base"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -54,6 +55,8 @@ class Request:
     """Longest silence between two bytes; frees the socket, is no deadline."""
     max_bytes: int = 16 * 1024 * 1024
     """Largest decoded reply."""
+    phrases: failures.Phrases = failures.PHRASES
+    """How this provider's errors are to be understood."""
 
 
 class Reader(Protocol[T_co]):
@@ -99,6 +102,40 @@ class JsonReply:
         return failures.json_object(bytes(self._parts), provider=self._provider, base_url=self._base_url)
 
 
+class Attempts:
+    """One call's way through attempts and models; gives the machine of `core.failover` its clock."""
+
+    def __init__(self, policy: RetryPolicy, *, primary: str = "", fallback: str = "") -> None:
+        """`primary` and `fallback` as they are sent; a fallback that is none, or the same, leaves the primary alone."""
+        self._state = failover.State(policy=policy, primary=primary, fallback=fallback)
+        self._started = time.monotonic()
+        self.wait_s = 0.0
+        """Seconds to wait before the next request."""
+
+    @property
+    def model(self) -> str:
+        """The model that the next request is for, and in the end the one that answered."""
+        return self._state.model
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the reader of an answer must know about how it came."""
+        return failover.notes(self._state)
+
+    def go_on_after(self, error: WebSearchError, *, chance: float) -> bool:
+        """Take note of a failure; whether another request follows."""
+        failed = failover.Failed(error=error, chance=chance, left_s=deadline.left_s())
+        self._state, effect = failover.step(self._state, failed)
+        if isinstance(effect, failover.End):
+            return False
+        self.wait_s = effect.after_s
+        return True
+
+    def final_error(self, error: WebSearchError) -> WebSearchError:
+        """What to raise once no request follows: `error` with the history of the call, or OutOfTime."""
+        return failover.final_error(self._state, error, elapsed_s=time.monotonic() - self._started)
+
+
 class Http:
     """Owns the connections of a process. Constructing it opens nothing; `aclose` closes what was opened."""
 
@@ -125,28 +162,36 @@ class Http:
         if client is not None:
             await client.aclose()
 
-    def retrying(self, policy: RetryPolicy) -> Callable[[Request, Callable[[], Reader[T]]], Awaitable[T]]:
-        """`exchange`, repeated by `policy` where that can help; another key is tried at once and counts as no repetition."""
+    def retrying(
+        self, plan: RetryPolicy | Attempts
+    ) -> Callable[[Request | Callable[[], Request], Callable[[], Reader[T]]], Awaitable[T]]:
+        """`exchange`, repeated by the plan of one call; a policy alone is a plan for a provider without models.
+
+        The coroutine function that comes back raises what `exchange` raises, with the history of the call in its diagnostics, or
+        OutOfTime where no time is left to try again.
+        """
         import backoff
 
-        failed = 0
+        attempts = plan if isinstance(plan, Attempts) else Attempts(plan)
 
-        def give_up(error: ProviderError) -> bool:
-            nonlocal failed
-            failed += not error.another_key
-            return not error.another_key and (failed >= policy.max_attempts or not repeatable(error, policy))
+        def give_up(error: WebSearchError) -> bool:
+            return not attempts.go_on_after(error, chance=self._chance())
 
-        def waits() -> Generator[float | None, ProviderError, None]:
-            error = yield None
+        def waits() -> Generator[float, None, None]:
             while True:
-                error = yield 0.0 if error.another_key else self._delay_s(policy, failed, error)
+                yield attempts.wait_s
 
-        # backoff's hints know neither a generator that is sent the exception nor a narrower exception in `giveup`.
-        again = backoff.on_exception(waits, ProviderError, giveup=give_up, jitter=None, logger=None)  # type: ignore[arg-type]
+        def end(details: Any) -> None:
+            error = details["exception"]
+            if (told := attempts.final_error(error)) is not error:
+                raise told from error
+
+        faults = (ProviderError, WrongAddress)
+        again = backoff.on_exception(waits, faults, giveup=cast("Any", give_up), on_giveup=end, jitter=None, logger=None)
         return again(self.exchange)
 
-    async def exchange(self, request: Request, read: Callable[[], Reader[T]]) -> T:
-        """Send one request and read its reply to the end that the reader sees.
+    async def exchange(self, request: Request | Callable[[], Request], read: Callable[[], Reader[T]]) -> T:
+        """Send one request, or the one to be made now, and read its reply to the end that the reader sees.
 
         Raises:
             ProviderError: by status, transport fault or the reader's verdict.
@@ -154,6 +199,7 @@ class Http:
         """
         import httpx
 
+        request = request if isinstance(request, Request) else request()
         secret = await self._credentials.current(request.provider) if request.keyed else None
         reader, response, size = read(), None, 0
         with self._observe.span("http.request", provider=request.provider) as span:
@@ -167,6 +213,7 @@ class Http:
                         await _head(response),
                         request.provider,
                         request.base_url,
+                        request.phrases,
                     )
                 async for chunk in response.aiter_bytes():
                     size += len(chunk)
@@ -189,9 +236,6 @@ class Http:
             finally:
                 if response is not None:
                     await response.aclose()
-
-    def _delay_s(self, policy: RetryPolicy, failed: int, error: ProviderError) -> float:
-        return delay_s(policy, failed=failed, chance=self._chance(), retry_after_s=error.retry_after_s)
 
     def _message(self, request: Request, secret: Secret | None) -> httpx.Request:
         import httpx

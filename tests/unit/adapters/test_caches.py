@@ -206,6 +206,7 @@ async def test_a_value_that_cannot_be_kept_replaces_the_old_one_by_nothing(cache
     assert await cache.get("key", Note) is None
 
 
+@pytest.mark.requirement("HEAD-01")
 async def test_a_value_is_there_until_its_time_is_over_and_not_at_that_moment(
     cache: MemoryCache | DiskCache, clock: FakeClock
 ) -> None:
@@ -236,6 +237,7 @@ async def test_adds_over_an_expired_value(cache: MemoryCache | DiskCache, clock:
     assert await cache.get("key", Note) == note("second")
 
 
+@pytest.mark.requirement("HEAD-02")
 async def test_keeps_no_more_values_than_it_may(cache: MemoryCache | DiskCache) -> None:
     for number in range(6):
         await cache.put(f"key {number}", note(str(number)), ttl_s=60)
@@ -268,6 +270,7 @@ async def test_a_changed_original_does_not_change_what_is_kept(cache: MemoryCach
 # --- memory -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("HEAD-02")
 async def test_reading_keeps_a_value_young(clock: FakeClock) -> None:
     cache = MemoryCache(2, now=clock)
     await cache.put("a", note("a"), ttl_s=60)

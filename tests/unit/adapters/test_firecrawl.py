@@ -129,6 +129,7 @@ class TestSearchReply:
     def test_both_forms_of_nothing_are_an_empty_list(self, name: str) -> None:
         assert firecrawl.search_from_wire(examples.read_json(f"firecrawl/{name}.json"), QUERY).items == ()
 
+    @pytest.mark.requirement("RS-PARSE-04")
     def test_the_flat_list_of_the_old_version_is_read(self) -> None:
         (source,) = firecrawl.search_from_wire(examples.read_json("firecrawl/v1.search.success.json"), QUERY, "v1").items
         assert (source.url, source.description) == (BRIDGE, "The footbridge opened to walkers again.")
@@ -203,6 +204,7 @@ class TestScrape:
         }
         assert firecrawl.scrape_to_wire(PAGE, FirecrawlSettings(only_main_content=False))["onlyMainContent"] is False
 
+    @pytest.mark.requirement("RS-PARSE-04")
     @pytest.mark.parametrize("name", ["v2.scrape.success", "v1.scrape.success"])
     def test_the_page_of_either_version_is_read(self, name: str) -> None:
         page = firecrawl.scrape_from_wire(examples.read_json(f"firecrawl/{name}.json"), PAGE, now=NOW)

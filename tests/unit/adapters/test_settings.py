@@ -101,6 +101,7 @@ def test_without_anything_the_default_stands(tmp_path: Path, row: Declared) -> N
     assert configuration.problems() == ()
 
 
+@pytest.mark.requirement("RS-CONFIG-01", "RS-CONFIG-02", "OURS-31")
 @every_row
 def test_each_place_sets_it_and_the_stronger_one_wins(tmp_path: Path, row: Declared) -> None:
     value = sample(row)
@@ -121,6 +122,7 @@ def test_each_place_sets_it_and_the_stronger_one_wins(tmp_path: Path, row: Decla
     assert from_argument.problems() == ()
 
 
+@pytest.mark.requirement("EDGE-13", "RS-CONFIG-05")
 @every_row
 @pytest.mark.parametrize("blank", ["", "  ", "\t\n", [], [" "]], ids=repr)
 def test_a_blank_value_is_unset_everywhere(tmp_path: Path, row: Declared, blank: Any) -> None:
@@ -131,6 +133,7 @@ def test_a_blank_value_is_unset_everywhere(tmp_path: Path, row: Declared, blank:
     assert configuration.problems() == ()
 
 
+@pytest.mark.requirement("OURS-31")
 @every_row
 def test_a_blank_stronger_place_lets_the_weaker_one_through(tmp_path: Path, row: Declared) -> None:
     configuration = configured(
@@ -170,6 +173,7 @@ def test_reads_the_environment_of_the_process_when_none_is_given(monkeypatch: py
 # --- files and folders --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("RS-CONFIG-03", "OURS-42")
 def test_one_variable_moves_configuration_data_and_cache(tmp_path: Path) -> None:
     settings = configured(tmp_path).settings
     assert settings.config_file == tmp_path / "config.toml"
@@ -178,12 +182,14 @@ def test_one_variable_moves_configuration_data_and_cache(tmp_path: Path) -> None
     assert settings.library_file == tmp_path / "data/library.sqlite3"
 
 
+@pytest.mark.requirement("RS-CONFIG-03")
 def test_without_that_variable_the_platform_says_where() -> None:
     settings = read(environ={}).settings
     assert settings.config_file.name == "config.toml"
     assert all("websearch" in str(path) for path in (settings.config_file, settings.data_dir, settings.cache_dir))
 
 
+@pytest.mark.requirement("RS-CONFIG-03")
 def test_the_file_can_be_named_by_argument_before_variable(tmp_path: Path) -> None:
     for name, attempts in (("one.toml", 4), ("two.toml", 5), ("config.toml", 6)):
         (tmp_path / name).write_text(f"[engine]\nmax_attempts = {attempts}\n")
@@ -253,6 +259,7 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
 # --- problems -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("OURS-32")
 @pytest.mark.parametrize(
     ("toml", "expected"),
     [
@@ -314,6 +321,7 @@ UNUSABLE = [
 ]
 
 
+@pytest.mark.requirement("P5-CONFIG-03")
 @pytest.mark.parametrize(("name", "raw", "fault"), UNUSABLE, ids=[f"{name} {str(raw)[:20]!r}" for name, raw, _ in UNUSABLE])
 def test_a_bad_value_is_a_problem_that_says_what_where_and_why_and_counts_as_unset(
     tmp_path: Path, name: str, raw: object, fault: str
@@ -343,6 +351,7 @@ def test_the_words_for_true_and_false(tmp_path: Path, texts: tuple[str, ...], ex
         assert configured(tmp_path, GROK_DEBUG=text).settings.log.debug is expected
 
 
+@pytest.mark.requirement("RS-CONFIG-06")
 def test_choices_and_names_are_taken_in_any_case(tmp_path: Path) -> None:
     settings = configured(
         tmp_path, GROK_LOG_LEVEL="debug", GROK_SEARCH_SOURCE_PROVIDERS="Tavily; LIBRARY,tavily", WEBSEARCH_ENGINE_KIND="XAI"
@@ -367,6 +376,7 @@ def test_hosts_and_networks_are_brought_into_one_form(tmp_path: Path) -> None:
 # --- keys ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("P5-CONFIG-04")
 @pytest.mark.parametrize(
     "text",
     [
@@ -389,6 +399,7 @@ def test_keys_are_found_however_they_are_listed(tmp_path: Path, text: str) -> No
     )
 
 
+@pytest.mark.requirement("P5-CONFIG-05")
 def test_the_plural_comes_first_and_only_when_it_holds_a_key(tmp_path: Path) -> None:
     assert configured(tmp_path, TAVILY_API_KEYS="a,b", TAVILY_API_KEY="c").settings.keys()["tavily"] == ("a", "b")
     for nothing in ("", " ", ",", "[]", '""'):
@@ -403,12 +414,14 @@ def test_quotes_around_a_key_do_not_belong_to_it(tmp_path: Path, quoted: str) ->
     assert configured(tmp_path, XAI_API_KEY='""').settings.xai.api_key is None
 
 
+@pytest.mark.requirement("P5-CONFIG-06")
 def test_a_disabled_provider_hands_out_no_key(tmp_path: Path) -> None:
     settings = configured(tmp_path, TAVILY_API_KEY="a", TAVILY_ENABLED="false", FIRECRAWL_API_KEY="b").settings
     assert settings.keys()["tavily"] == ()
     assert settings.ready(("tavily", "firecrawl", "of-a-plugin", "library")) == ("firecrawl", "of-a-plugin", "library")
 
 
+@pytest.mark.requirement("P5-CONFIG-08", "RS-CONFIG-07")
 def test_no_secret_is_shown_anywhere(tmp_path: Path) -> None:
     """Keys where they belong, in an address, and where they were put by mistake."""
     secrets = {
@@ -433,6 +446,7 @@ def test_no_secret_is_shown_anywhere(tmp_path: Path) -> None:
     assert listing["firecrawl.api_keys"] == ""
 
 
+@pytest.mark.requirement("RS-CONFIG-07")
 def test_a_key_that_was_put_in_the_wrong_place_is_not_shown_either(tmp_path: Path) -> None:
     configuration = configured(
         tmp_path, TAVILY_API_KEY=KEY, TAVILY_ENABLED="no", GROK_FALLBACK_MODEL=KEY, WEBSEARCH_SERVER_NAME=KEY
@@ -441,6 +455,7 @@ def test_a_key_that_was_put_in_the_wrong_place_is_not_shown_either(tmp_path: Pat
     assert KEY not in repr(configuration.listing())
 
 
+@pytest.mark.requirement("OURS-34")
 def test_the_listing_has_every_setting_in_the_order_of_the_reference(tmp_path: Path) -> None:
     listing = configured(tmp_path).listing()
     assert [setting.name for setting in listing] == ["config_file", *NAMES]
@@ -451,6 +466,7 @@ def test_the_listing_has_every_setting_in_the_order_of_the_reference(tmp_path: P
 # --- engine -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("OURS-08")
 @pytest.mark.parametrize(
     ("environ", "kind"),
     [
@@ -493,6 +509,7 @@ def test_at_the_host_of_xai_the_old_pair_configures_the_first_engine_and_not_the
     assert newer.settings.keys()["xai"] == (KEY,)
 
 
+@pytest.mark.requirement("RS-ADAPTER-11")
 @pytest.mark.parametrize(
     ("given", "used"),
     [
@@ -511,6 +528,7 @@ def test_any_other_address_stays_as_it_is_but_for_the_last_slash(tmp_path: Path)
     assert configured(tmp_path, GROK_API_URL="https://relay.example/api/").settings.chat.api_url == "https://relay.example/api"
 
 
+@pytest.mark.requirement("P5-CONFIG-01", "P5-CONFIG-02")
 @pytest.mark.parametrize(
     ("environ", "toml", "model"),
     [
@@ -535,6 +553,7 @@ def test_which_model_is_the_primary_one(tmp_path: Path, environ: dict[str, str],
     assert {setting.name: setting.value for setting in configuration.listing()}["engine.primary_model"] == model
 
 
+@pytest.mark.requirement("OURS-12")
 def test_extra_sources_are_three_when_a_web_finder_is_ready(tmp_path: Path) -> None:
     assert configured(tmp_path).settings.extra_sources() == 0, "the library alone is no web finder"
     assert configured(tmp_path, TAVILY_API_KEY="k").settings.extra_sources() == 3
@@ -546,6 +565,7 @@ def test_extra_sources_are_three_when_a_web_finder_is_ready(tmp_path: Path) -> N
 # --- the pages made from the table --------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("RS-CONFIG-04")
 def test_the_template_changes_nothing(tmp_path: Path) -> None:
     with_template = configured(tmp_path, template())
     assert with_template.problems() == ()
@@ -553,6 +573,7 @@ def test_the_template_changes_nothing(tmp_path: Path) -> None:
     assert set(tomllib.loads(template())) == {row.section for row in ROWS}
 
 
+@pytest.mark.requirement("RS-CONFIG-04")
 def test_the_template_with_every_setting_uncommented_still_changes_nothing(tmp_path: Path) -> None:
     keys = {row.key for row in ROWS}
     lines = [
@@ -567,6 +588,7 @@ def test_the_template_with_every_setting_uncommented_still_changes_nothing(tmp_p
     assert all(uncommented.origin(row.name).startswith("file ") for row in set_ones)
 
 
+@pytest.mark.requirement("OURS-34")
 @every_row
 def test_template_and_reference_name_each_setting_with_all_its_variables(row: Declared) -> None:
     (line,) = (line for line in reference().splitlines() if line.startswith(f"| `{row.name}` |"))
@@ -581,6 +603,7 @@ def test_no_variable_names_two_settings() -> None:
     assert len(variables) == len(set(variables))
 
 
+@pytest.mark.requirement("RS-CONFIG-04")
 def test_the_template_is_written_once_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "new/config.toml"
     assert init_file(path) is True
@@ -631,6 +654,7 @@ api_key = "xai-0123456789abcdefghij"
 """
 
 
+@pytest.mark.requirement("OURS-17")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -685,6 +709,7 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     assert real.read_text() == '# mine\n\n[engine]\nprimary_model = "new"\n'
 
 
+@pytest.mark.requirement("P5-CONFIG-01", "P5-TOOLS-08")
 def test_after_a_restart_the_environment_still_comes_first(tmp_path: Path) -> None:
     configuration = configured(tmp_path, GROK_PRIMARY_MODEL="of-the-environment")
     configuration.switch_model("switched")
@@ -709,6 +734,7 @@ def test_a_file_that_cannot_be_understood_is_not_touched(tmp_path: Path, content
     assert configuration.primary_model() == "grok-4.3"
 
 
+@pytest.mark.requirement("OURS-17")
 def test_when_the_file_cannot_be_written_the_process_keeps_its_model(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     configuration = read(environ={"WEBSEARCH_HOME": str(tmp_path)}, file=tmp_path / "file/config.toml")
@@ -776,6 +802,7 @@ def switchers(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
         yield [stack.enter_context(started(SWITCHER, str(path), name)) for name in ("one", "two", "three")]
 
 
+@pytest.mark.requirement("EDGE-07", "OURS-17")
 def test_processes_that_switch_at_once_lose_and_break_nothing(tmp_path: Path, switchers: list[subprocess.Popen[str]]) -> None:
     path, allowed = (
         tmp_path / "config.toml",

@@ -23,10 +23,12 @@ def read(data: bytes, *cuts: int) -> list[Event]:
 
 
 class TestEventReader:
+    @pytest.mark.requirement("RS-SSE-08")
     @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
     def test_every_line_end_gives_the_same_events(self, line_end: str) -> None:
         assert read(STREAM.replace("\n", line_end).encode()) == EVENTS
 
+    @pytest.mark.requirement("RS-SSE-06")
     @given(
         line_end=st.sampled_from(["\n", "\r\n", "\r"]),
         cuts=st.lists(st.integers(0, len(STREAM.replace("\n", "\r\n").encode())), max_size=12),
@@ -45,9 +47,11 @@ class TestEventReader:
         reader = EventReader()
         assert [reader.feed(chunk) for chunk in (b"data: x\r", b"", b"\ndata: y\n\n")] == [[], [], [Event("", "x\ny")]]
 
+    @pytest.mark.requirement("RS-SSE-07")
     def test_a_byte_order_mark_is_stripped_even_when_cut(self) -> None:
         assert read(b"\xef\xbb\xbfevent: one\ndata: x\n\n", 1, 2) == [Event("one", "x")]
 
+    @pytest.mark.requirement("RS-SSE-10")
     def test_flush_gives_the_event_that_no_blank_line_ended(self) -> None:
         assert read(b"data: x\n") == read(b"data: x") == [Event("", "x")]
         assert read(b"data: x\n\n") == [Event("", "x")]
@@ -138,6 +142,7 @@ class TestErrorsInEvents:
         assert error_in_event(Event("x", "{}"), {"type": "x", "error": None}, provider="grok", base_url=BASE) is None
 
 
+@pytest.mark.requirement("P5-CLIENT-02")
 def test_model_names_skip_what_is_no_model() -> None:
     assert model_names({"data": [{"id": "a"}, {"id": 1}, None, "b", {"id": " "}, {"id": "c"}]}) == ("a", "c")
     assert model_names({"data": None}) == model_names({}) == ()

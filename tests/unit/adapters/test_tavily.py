@@ -141,6 +141,7 @@ class TestSearchReply:
         listed = tavily.search_from_wire(reply, QUERY, SETTINGS)
         assert [source.url for source in listed.items] == [hit["url"] for hit in reply["results"]]
 
+    @pytest.mark.requirement("RS-SERVICE-07")
     def test_bad_items_are_dropped_one_by_one(self) -> None:
         results = [
             None,
@@ -156,10 +157,12 @@ class TestSearchReply:
         ]
         assert found(results) == ["https://list.example/", "https://good.example/"]
 
+    @pytest.mark.requirement("RS-PARSE-02")
     def test_unusable_items_do_not_count_towards_the_limit(self) -> None:
         results = [{"url": ""}] * 9 + [{"url": f"https://good.example/{number}"} for number in range(9)]
         assert found(results, SearchQuery(query="x", extra_sources=2)) == ["https://good.example/0", "https://good.example/1"]
 
+    @pytest.mark.requirement("RS-PARSE-01")
     def test_low_scores_are_dropped_and_missing_ones_kept(self) -> None:
         results = [
             {"url": f"https://h.example/{score}", "score": score} for score in (0.09, 0.1, None, "0.0", True, float("nan"))
@@ -199,6 +202,7 @@ class TestExtract:
         assert page.text == "# Footbridge reopens\n\nThe footbridge opened to walkers again on Saturday."
         assert (page.provider, page.kind, page.fetched_at) == ("tavily", "html", "2026-11-30T12:00:00Z")
 
+    @pytest.mark.requirement("RS-PARSE-03")
     @pytest.mark.parametrize("content", ["", " \n\t ", "\x00\u200b", None, 5, []])
     def test_a_blank_page_is_an_empty_result_that_says_the_service_worked(self, content: object) -> None:
         with pytest.raises(EmptyResult, match="no content") as caught:

@@ -14,12 +14,14 @@ HIT = SourceList(items=(Source(url="https://a.example/"),), provider="second")
 BLANK = SourceList(items=(Source(url=""), Source(url="not a url")), provider="first")
 
 
+@pytest.mark.requirement("RS-SERVICE-04")
 async def test_items_without_a_usable_address_do_not_count_as_a_hit() -> None:
     found = await FinderChain([FakeFinder(BLANK, name="first"), FakeFinder(HIT, name="second")]).find(SearchQuery(query="q"))
     assert (found.provider, len(found.items)) == ("second", 1)
     assert [(note.code, note.provider) for note in found.notes] == [("no_results", "first")]
 
 
+@pytest.mark.requirement("RS-SERVICE-05")
 async def test_a_finder_that_cannot_keep_the_window_is_passed_over_with_a_note() -> None:
     blind = FakeFinder(HIT, name="blind", keeps=())
     found = await FinderChain([blind, FakeFinder(HIT, name="second")]).find(SearchQuery(query="q", fresh_within="week"))

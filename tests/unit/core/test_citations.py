@@ -34,6 +34,7 @@ class TestInline:
         (only,) = citations.inline(f"So it is [there]({A}).", provider="grok_responses")
         assert (only.evidence, only.provider) == ("cited", "grok_responses")
 
+    @pytest.mark.requirement("EDGE-08")
     @pytest.mark.parametrize(
         ("text", "url"),
         [
@@ -49,6 +50,7 @@ class TestInline:
     def test_an_address_ends_where_markdown_ends_it(self, text: str, url: str) -> None:
         assert [found_url for found_url, _ in found(text)] == [url]
 
+    @pytest.mark.requirement("RS-ADAPTER-07")
     @pytest.mark.parametrize(
         "malformed",
         ["[[1](https://bad.example", "[[1]](https://bad.example and on", "[[1]]()", "[[1]](ftp://bad.example)", "](", "[["],
@@ -74,6 +76,7 @@ class TestInline:
 
 
 class TestTitles:
+    @pytest.mark.requirement("RS-ADAPTER-08")
     @pytest.mark.parametrize("junk", ["", " ", "1", "[12]", "x", "—", "2026", A, "a.example/page", "http://else.example", "水"])
     def test_what_says_nothing_is_dropped(self, junk: str) -> None:
         assert not citations.title_of(junk, A)
@@ -92,6 +95,7 @@ class TestTitles:
 
 
 class TestThinking:
+    @pytest.mark.requirement("HEAD-25")
     @pytest.mark.parametrize(
         ("text", "answer"),
         [
@@ -143,16 +147,19 @@ class TestSplitSections:
             Source(url=A, title="A page", description="what it says", provider="grok_responses", evidence="listed"),
         )
 
+    @pytest.mark.requirement("EDGE-09")
     def test_prose_after_the_list_stays(self) -> None:
         text = f"First part.\n\nSources\n1. [Council]({A})\n\n2. {B}\n\nA last remark."
         prose, sources = split(text)
         assert prose == "First part.\n\nA last remark."
         assert sources == [(A, "Council"), (B, "")]
 
+    @pytest.mark.requirement("EDGE-09")
     def test_two_lists_are_both_taken(self) -> None:
         text = f"One.\n\n## Sources\n- {A}\n\n## More\nTwo.\n\n---\n\n## References\n- {B}"
         assert split(text) == ("One.\n\n## More\nTwo.", [(A, ""), (B, "")])
 
+    @pytest.mark.requirement("EDGE-09")
     def test_a_heading_in_code_is_code(self) -> None:
         text = f"Write it so:\n\n```md\n## Sources\n- [x]({A})\n```"
         assert split(text) == (text, [])
@@ -161,6 +168,7 @@ class TestSplitSections:
         text = "## Sources\nThe river rises in two places.\n\n- one\n- two"
         assert split(text) == (text, [])
 
+    @pytest.mark.requirement("HEAD-28")
     def test_labels_titles_on_their_own_line_and_tables_are_understood(self) -> None:
         text = f"Yes.\n\nSources:\nCouncil: {A}\n- A title\n  {B}\n| # | page |\n|---|---|\n| 1 | [Third page]({C}) |"
         assert split(text) == ("Yes.", [(A, "Council"), (B, "A title"), (C, "Third page")])
@@ -171,6 +179,7 @@ class TestSplitSections:
     def test_a_list_may_be_all_there_is(self) -> None:
         assert split(f"Sources:\n- {A}") == ("", [(A, "")])
 
+    @pytest.mark.requirement("EDGE-08")
     def test_addresses_keep_their_parentheses_and_lose_punctuation(self) -> None:
         assert split("Yes.\n\n参考\n1. https://zh.wikipedia.org/wiki/桥_(建筑)。\n2. https://h.example/x, 2026")[1] == [
             ("https://zh.wikipedia.org/wiki/桥_(建筑)", ""),
@@ -251,6 +260,7 @@ class TestSplitOtherForms:
         text = f"Yes.\n- [A]({A}) explains in great detail how and why the bridge was closed for works.\n- [Gazette]({B})"
         assert split(text) == (text, [])
 
+    @pytest.mark.requirement("EDGE-09")
     def test_an_answer_that_is_only_links_stays_and_its_links_are_sources(self) -> None:
         text = f"- [Council]({A})\n- [Gazette]({B})"
         assert split(text) == (text, [(A, "Council"), (B, "Gazette")])
@@ -301,6 +311,7 @@ class TestSourceOf:
 
 
 class TestUnite:
+    @pytest.mark.requirement("EDGE-10", "RS-ADAPTER-09")
     def test_the_first_mention_keeps_place_address_and_provider_and_later_ones_fill_it(self) -> None:
         first = Source(url="https://www.a.example/page/?utm_source=x", provider="first")
         later = Source(url=A, title="A", evidence="cited", provider="second", description="d", published="2026-11-14")

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.anyio
 OK = Health(part="engine", state="ok", detail="3 models", latency_ms=12.0, models=("a", "b", "c"))
 
 
+@pytest.mark.requirement("P5-PROTOCOL-22")
 async def test_config_info_shows_settings_and_a_passing_test() -> None:
     result = await ConfigInfo(configuration=FakeConfiguration(), probes=[FakeProbe(OK)])(ConfigRequest())
     assert result.status == "success"
@@ -21,6 +22,7 @@ async def test_config_info_shows_settings_and_a_passing_test() -> None:
     assert result.configuration
 
 
+@pytest.mark.requirement("P5-PROTOCOL-23")
 @pytest.mark.parametrize(
     ("health", "code"),
     [
@@ -49,6 +51,7 @@ async def test_problems_of_the_settings_are_shown() -> None:
     assert result.configuration["problems"] == ["unknown key taivly; did you mean tavily?"]
 
 
+@pytest.mark.requirement("P5-PROTOCOL-25")
 async def test_switching_the_model_tells_before_and_after() -> None:
     configuration = FakeConfiguration()
     before = configuration.primary_model()
@@ -57,6 +60,7 @@ async def test_switching_the_model_tells_before_and_after() -> None:
     assert configuration.primary_model() == "new-model"
 
 
+@pytest.mark.requirement("P5-PROTOCOL-26")
 async def test_a_failed_switch_changes_nothing_and_says_so() -> None:
     class Stuck(FakeConfiguration):
         def switch_model(self, name: str, /) -> str:

@@ -27,6 +27,7 @@ STATES: dict[str, SourceList | WebSearchError] = {
 ENGINES = {"down": Unreachable("grok answers 503", provider="grok", http_status=503), "none": None}
 
 
+@pytest.mark.requirement("RS-SERVICE-08", "RS-SERVICE-10", "OURS-07")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations_with_replacement(STATES, 2)))
 async def test_a_dead_end_is_loud_bounded_and_says_what_could_help(engine: str, first: str, second: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 
+import pytest
+
 from websearch_core import merge
 from websearch_core.values import SearchQuery, Source
 
 TODAY = date(2026, 11, 30)
 
 
+@pytest.mark.requirement("EDGE-10")
 def test_a_duplicate_fills_what_the_first_lacks_and_changes_nothing_else() -> None:
     first = Source(url="https://www.a.example/x/", provider="grok_responses", evidence="cited")
     later = Source(url="https://a.example/x?utm_source=y", title="Title", description="d", provider="tavily")
@@ -25,6 +28,7 @@ def test_subdomains_pass_and_impostors_do_not() -> None:
     assert [note.code for note in notes] == ["filtered_by_domain"]
 
 
+@pytest.mark.requirement("RS-PARSE-05")
 def test_the_window_of_each_freshness() -> None:
     days = ["2026-11-30", "2026-11-24", "2026-11-01", "2026-01-01", "2020-01-01"]
     sources = [Source(url=f"https://a.example/{day}", published=day) for day in days]

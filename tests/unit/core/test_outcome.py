@@ -29,6 +29,7 @@ from websearch_core.values import FetchResult, Outcome
 KINDS = [getattr(errors, name) for name in errors.__all__]
 
 
+@pytest.mark.requirement("OURS-02")
 @pytest.mark.parametrize(
     ("error", "operation", "code"),
     [
@@ -63,6 +64,7 @@ def test_the_code_is_looked_up_by_class_service_and_operation(
     assert outcome.code_of(error, operation) == code
 
 
+@pytest.mark.requirement("OURS-02")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_error_has_a_next_action_and_a_code_of_its_own_form(kind: type[WebSearchError]) -> None:
     error = kind("text")
@@ -110,6 +112,7 @@ def test_services_without_a_provider_are_named_by_the_operation() -> None:
     assert outcome.detail_of(OutOfTime("x"), "fetch").service == "fetch"
 
 
+@pytest.mark.requirement("OURS-03")
 def test_a_failure_and_a_part_failure_keep_the_relations_of_the_envelope() -> None:
     error = Unreachable("down", provider="tavily")
     failed = outcome.failed(FetchResult(url="https://a.example"), error, "fetch")

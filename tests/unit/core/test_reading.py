@@ -60,6 +60,7 @@ async def test_a_start_beyond_the_end_names_the_length() -> None:
     assert "5" in result.error_detail.message
 
 
+@pytest.mark.requirement("OURS-24")
 async def test_the_next_reader_takes_over_and_the_failure_stays_as_a_note() -> None:
     broken = FakeExtractor(Unreachable("tavily answers 503", provider="tavily"), name="tavily")
     result = await fetch(broken, FakeExtractor({URL: "text"}, name="local"))(FetchRequest(url=URL))
@@ -67,6 +68,7 @@ async def test_the_next_reader_takes_over_and_the_failure_stays_as_a_note() -> N
     assert [(note.code, note.provider) for note in result.notes] == [("tavily_service_unavailable", "tavily")]
 
 
+@pytest.mark.requirement("OURS-28")
 async def test_a_named_reader_is_the_only_one_asked() -> None:
     other = FakeExtractor({URL: "text"}, name="local")
     broken = FakeExtractor(Unreachable("down", provider="tavily"), name="tavily")
@@ -95,6 +97,7 @@ async def test_a_page_that_everybody_declines_is_an_error_not_an_empty_success()
     assert (result.status, result.error) == ("error", "fetch_no_content")
 
 
+@pytest.mark.requirement("RS-PARSE-03")
 async def test_a_blank_page_is_an_error() -> None:
     blank = FakeExtractor(Page(url=URL, text="  \n", provider="tavily"), name="tavily")
     result = await fetch(blank)(FetchRequest(url=URL))
@@ -201,6 +204,7 @@ async def test_a_crawl_that_ran_out_of_time_is_partial() -> None:
     assert result.status == "partial_success"
 
 
+@pytest.mark.requirement("OURS-26")
 async def test_the_next_mapper_takes_over() -> None:
     chain = MapperChain([FakeMapper(Unreachable("down", provider="tavily"), name="tavily"), FakeMapper(site(1))])
     result = await Map(mapper=chain, cache=FakeCache())(MapRequest(url="https://docs.example/"))
@@ -239,6 +243,7 @@ async def kept(count: int, content: str = "answer") -> FakeCache:
     return cache
 
 
+@pytest.mark.requirement("RS-BUDGET-03")
 async def test_paging_through_sources_shows_each_once() -> None:
     use, offset, seen = Sources(cache=await kept(60)), 0, []
     while offset is not None:
@@ -249,6 +254,7 @@ async def test_paging_through_sources_shows_each_once() -> None:
     assert seen == [f"https://s.example/{number}" for number in range(60)]
 
 
+@pytest.mark.requirement("RS-BUDGET-03")
 async def test_an_offset_past_the_end_is_an_empty_page() -> None:
     page = await Sources(cache=await kept(3))(SourcesRequest(session_id="abc", offset=9))
     assert (page.status, page.sources, page.next_offset) == ("success", (), None)
@@ -262,6 +268,7 @@ async def test_the_rest_of_a_long_answer_is_read_from_where_it_was_cut() -> None
     assert joined == LONG
 
 
+@pytest.mark.requirement("P5-PROTOCOL-21")
 async def test_an_unknown_session_says_to_search_again() -> None:
     page = await Sources(cache=FakeCache())(SourcesRequest(session_id="nope"))
     assert (page.status, page.error, page.session_id) == ("error", "session_id_not_found_or_expired", "nope")

@@ -13,6 +13,7 @@ from websearch_core.retry import RetryPolicy, delay_s, repeatable
 POLICY = RetryPolicy()
 
 
+@pytest.mark.requirement("P5-CLIENT-16")
 @pytest.mark.parametrize(
     ("failed", "chance", "wait_s"),
     [(1, 0.0, 0.5), (1, 1.0, 1.0), (1, 0.5, 0.75), (2, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 2.0), (3, 1.0, 4.0), (4, 0.0, 4.0),
@@ -27,6 +28,7 @@ def test_a_chance_out_of_range_counts_as_the_nearest_end(chance: float, wait_s: 
     assert delay_s(POLICY, failed=1, chance=chance) == wait_s
 
 
+@pytest.mark.requirement("P5-CLIENT-17")
 @pytest.mark.parametrize(
     ("wish", "wait_s"),
     [

@@ -51,6 +51,7 @@ def ask(text: str = "what is it?", **more: object) -> SearchQuery:
     return SearchQuery(query=text, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("P5-TOOLS-01", "OURS-15", "RS-SERVICE-03")
 async def test_an_answer_with_extra_sources_is_a_success_with_each_source_once() -> None:
     result = await search()(ask())
     assert (result.status, result.error, result.error_detail, result.partial) == ("success", None, None, False)
@@ -76,6 +77,7 @@ async def test_a_failing_finder_makes_a_partial_success_and_never_an_error() -> 
     assert result.content == "It is so."
 
 
+@pytest.mark.requirement("P5-TOOLS-02")
 async def test_asking_for_extra_sources_without_a_finder_says_what_to_configure() -> None:
     result = await search(finder=NO_FINDER)(ask(extra_sources=2))
     assert result.status == "partial_success"
@@ -83,6 +85,7 @@ async def test_asking_for_extra_sources_without_a_finder_says_what_to_configure(
     assert "configured" in result.error_detail.message
 
 
+@pytest.mark.requirement("OURS-13")
 async def test_a_slow_finder_costs_only_its_own_allowance() -> None:
     gate: Gate[SourceList] = Gate(FOUND)
     result = await search(finder=FakeFinder(gate, name="tavily"), rules=SearchRules(extras_allowance_s=0.01))(ask())
@@ -92,6 +95,7 @@ async def test_a_slow_finder_costs_only_its_own_allowance() -> None:
     assert gate.cancelled == 1
 
 
+@pytest.mark.requirement("RS-SERVICE-02", "P5-TOOLS-06")
 @pytest.mark.parametrize(
     ("error", "reason", "code"),
     [
@@ -114,6 +118,7 @@ async def test_a_failing_engine_leaves_a_list_that_says_it_is_no_answer(error: W
     assert result.error_detail.code == code
 
 
+@pytest.mark.requirement("OURS-09")
 async def test_source_fallback_never_gives_an_error_with_empty_content() -> None:
     rules = SearchRules(source_fallback="never")
     result = await search(engine=FakeEngine(Unreachable("down", provider="grok")), rules=rules)(ask())
@@ -121,6 +126,7 @@ async def test_source_fallback_never_gives_an_error_with_empty_content() -> None
     assert result.next_action
 
 
+@pytest.mark.requirement("P5-TOOLS-05")
 async def test_both_legs_failing_is_an_error_with_a_reason_for_each() -> None:
     finder = FakeFinder(AllFailed("all", (AuthRejected("tavily answers 401", provider="tavily"),)), name="tavily")
     result = await search(engine=FakeEngine(Unreachable("down", provider="grok")), finder=finder)(ask())
@@ -137,6 +143,7 @@ async def test_failed_searches_are_not_kept() -> None:
     assert (page.status, page.error) == ("error", "session_id_not_found_or_expired")
 
 
+@pytest.mark.requirement("OURS-10", "EDGE-15")
 async def test_an_answer_without_any_search_is_asked_for_once_more_and_then_not_trusted() -> None:
     memory = Answer(text="From memory.", engine="grok_responses", searched=False)
     engine = FakeEngine(memory)
@@ -160,6 +167,7 @@ async def test_a_search_that_names_no_source_is_not_trusted_either() -> None:
     assert (result.content, result.unverified_answer) == ("", "I looked.")
 
 
+@pytest.mark.requirement("P5-PROTOCOL-05")
 async def test_where_the_protocol_cannot_show_a_search_the_answer_stands_with_a_note() -> None:
     chat = Answer(text="Seven.", engine="openai_compatible", searched=None)
     result = await search(engine=FakeEngine(chat), finder=NO_FINDER)(ask())
@@ -167,6 +175,7 @@ async def test_where_the_protocol_cannot_show_a_search_the_answer_stands_with_a_
     assert [note.code for note in result.notes] == ["no_search_evidence"]
 
 
+@pytest.mark.requirement("OURS-11")
 @pytest.mark.parametrize(("rule", "searched", "status"), [("always", None, "error"), ("never", False, "success")])
 async def test_the_operator_can_force_either_verdict(rule: str, searched: bool | None, status: str) -> None:
     bare = Answer(text="Seven.", engine="openai_compatible", searched=searched)
@@ -180,6 +189,7 @@ async def test_a_blank_answer_is_no_answer() -> None:
     assert (result.status, result.error, result.fallback_reason) == ("error", "grok_empty_answer", "grok_content_empty")
 
 
+@pytest.mark.requirement("OURS-21")
 async def test_filters_are_kept_whoever_answers() -> None:
     result = await search()(ask(include_domains=("b.example",), extra_sources=3))
     assert (result.status, result.fallback_reason) == ("partial_success", "grok_sources_filtered")
@@ -188,6 +198,7 @@ async def test_filters_are_kept_whoever_answers() -> None:
     assert [source.url for source in kept.sources] == ["https://a.example/1"]
 
 
+@pytest.mark.requirement("OURS-21")
 async def test_old_sources_go_and_undated_ones_are_counted() -> None:
     sources = (dataclasses.replace(CITED, published="2001-01-01"), Source(url="https://c.example/", evidence="cited"))
     answer = dataclasses.replace(ANSWER, sources=sources)
@@ -196,6 +207,7 @@ async def test_old_sources_go_and_undated_ones_are_counted() -> None:
     assert [note.code for note in result.notes] == ["filtered_by_date", "date_unknown"]
 
 
+@pytest.mark.requirement("OURS-29")
 async def test_without_an_engine_the_result_is_verbatim_extracts_and_says_so() -> None:
     found = SourceList(
         items=(Source(url="file:///doc.md", title="Doc", description="The exact words.", provider="library"),), provider="library"
@@ -216,6 +228,7 @@ async def test_neither_engine_nor_hit_is_a_loud_error_that_says_what_could_help(
     assert result.next_action
 
 
+@pytest.mark.requirement("P5-PROTOCOL-10")
 async def test_neither_engine_nor_finder_names_the_settings() -> None:
     result = await search(engine=NoEngine(), finder=NO_FINDER)(ask())
     assert (result.status, result.sources) == ("error", ())
@@ -231,6 +244,7 @@ async def test_an_engine_that_does_not_end_leaves_time_for_the_sources() -> None
     assert gate.cancelled == 1
 
 
+@pytest.mark.requirement("OURS-19")
 async def test_an_answer_that_comes_after_its_caller_has_left_is_under_the_session_and_paid_once() -> None:
     """Clients that stop waiting get what there is; the finished answer costs no second search."""
     gate: Gate[Answer] = Gate(ANSWER)
@@ -258,7 +272,8 @@ async def test_a_late_failure_is_told_under_the_session() -> None:
     cache = FakeCache()
     use = search(engine=FakeEngine(gate), finder=NO_FINDER, cache=cache)
     early = await use(ask(), within_s=0.02)
-    assert (early.status, early.content) == ("partial_success", early.next_action)
+    assert (early.status, early.error, early.content) == ("error", "grok_total_budget_exhausted", "")
+    assert early.session_id in (early.next_action or "")
     gate.release()
     while (late := await Sources(cache=cache)(SourcesRequest(session_id=early.session_id))).pending_until:
         await asyncio.sleep(0)
@@ -320,6 +335,7 @@ async def test_partial_results_are_never_served_again() -> None:
     assert (await use(ask())).content == "It is so."
 
 
+@pytest.mark.requirement("RS-ENRICH-02")
 async def test_page_texts_come_on_request_and_a_missing_one_is_a_note() -> None:
     pages = ExtractorChain([FakeExtractor({"https://a.example/1": "# One\n\nText of one."})])
     result = await search(extractor=pages)(ask(include_content=True))

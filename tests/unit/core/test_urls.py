@@ -141,6 +141,7 @@ def test_international_domains_match_in_both_forms() -> None:
     assert urls.host_matches("https://www.xn--bcher-kva.example/", "BÜCHER.example")
 
 
+@pytest.mark.requirement("P5-PROMPT-05")
 @pytest.mark.parametrize(
     ("url", "canonical"),
     [
@@ -238,6 +239,7 @@ def test_a_base_that_is_no_web_page_gives_none() -> None:
     assert urls.absolute("file:///home/x", "c") is None
 
 
+@pytest.mark.requirement("EDGE-08")
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -205,6 +205,7 @@ def test_a_secret_is_in_no_traceback_log_or_format() -> None:
     assert "the-secret-part" not in shown
 
 
+@pytest.mark.requirement("P5-POOL-19")
 @pytest.mark.parametrize(
     ("key", "fingerprint"),
     [

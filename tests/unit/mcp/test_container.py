@@ -42,6 +42,7 @@ async def test_a_provider_is_swapped_in_one_line(tmp_path: Path) -> None:
     assert (result.status, result.search_provider) == ("success", "fake_engine")
 
 
+@pytest.mark.requirement("OURS-08")
 @pytest.mark.parametrize(
     ("environ", "name"),
     [
@@ -56,6 +57,7 @@ def test_the_engine_is_chosen_by_what_is_configured(environ: dict[str, str], nam
     assert build(configured(tmp_path, **environ)).resolve(AnswerEngine).name == name
 
 
+@pytest.mark.requirement("RS-SERVICE-04", "OURS-24", "OURS-26")
 def test_chains_hold_what_is_ready_in_the_configured_order(tmp_path: Path) -> None:
     box = build(configured(tmp_path, TAVILY_API_KEY="tvly-0123456789", FIRECRAWL_API_KEY="fc-0123456789"))
     finder, extractor, mapper = box.resolve(SourceFinder), box.resolve(Extractor), box.resolve(Mapper)
@@ -87,6 +89,7 @@ async def test_without_an_engine_the_configuration_is_still_shown(tmp_path: Path
     assert (result.status, result.connection_test["status"]) == ("partial_success", "off")
 
 
+@pytest.mark.requirement("P5-TOOLS-07")
 async def test_closing_goes_on_when_one_part_fails() -> None:
     closed: list[str] = []
 

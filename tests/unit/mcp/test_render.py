@@ -56,6 +56,7 @@ OUTCOMES: list[Outcome] = [
 ]
 
 
+@pytest.mark.requirement("OURS-06")
 @pytest.mark.parametrize("shown", OUTCOMES, ids=lambda shown: type(shown).__name__)
 def test_both_renderings_show_what_matters(shown: Outcome) -> None:
     noted = outcome.failed(
@@ -68,6 +69,7 @@ def test_both_renderings_show_what_matters(shown: Outcome) -> None:
     assert render.text(shown).strip()
 
 
+@pytest.mark.requirement("OURS-06")
 def test_the_facts_of_a_search_are_all_there() -> None:
     text = render.text(OUTCOMES[0], nonce="n0")
     for fact in ("The answer.", "session_id: abc", "sources: 7", URL, "Title", "Passage", "2026-11-30", "cited", "offset=1"):

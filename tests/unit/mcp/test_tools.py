@@ -44,6 +44,7 @@ def nodes(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [schema, *(node for one in inner for node in nodes(one))]
 
 
+@pytest.mark.requirement("P5-SCHEMA-03", "OURS-38")
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_input_schemas_use_only_what_every_host_accepts(name: str) -> None:
     """Gemini wants plain types and items; OpenAI's strict reading a closed object; LangChain no unions; older ones no formats."""
@@ -62,6 +63,7 @@ def test_input_schemas_use_only_what_every_host_accepts(name: str) -> None:
     jsonschema.Draft7Validator.check_schema(schema)
 
 
+@pytest.mark.requirement("P5-SCHEMA-07")
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_only_what_must_be_given_is_required(name: str) -> None:
     wanted = {
@@ -74,6 +76,7 @@ def test_only_what_must_be_given_is_required(name: str) -> None:
     assert SCHEMAS[name].get("required", []) == wanted.get(name, [])
 
 
+@pytest.mark.requirement("OURS-16", "RS-MCP-04")
 def test_the_model_is_the_operators_choice() -> None:
     hidden = tools.input_schema(ROWS["web_search"], frozenset({"model"}))
     assert "model" not in hidden["properties"]
@@ -82,11 +85,13 @@ def test_the_model_is_the_operators_choice() -> None:
         tools.read(ROWS["web_search"], {"query": "q", "model": "gpt-9"}, hidden=frozenset({"model"}))
 
 
+@pytest.mark.requirement("OURS-35")
 def test_toolsets_choose_rows_in_the_order_of_the_table() -> None:
     assert [row.name for row in tools.rows(("admin",))] == ["get_config_info", "switch_model"]
     assert len(tools.rows(("admin", "core"))) == 6
 
 
+@pytest.mark.requirement("OURS-37")
 def test_instructions_are_short_enough_to_be_shown() -> None:
     assert len(tools.INSTRUCTIONS.encode()) <= 2_048
     assert all(name in tools.INSTRUCTIONS for name in ("web_search", "get_sources", "web_fetch", "web_map"))
@@ -103,6 +108,7 @@ def test_a_value_out_of_its_range_names_argument_range_and_type(value: object) -
         assert "0 to 20; nearest valid value" in str(caught.value)
 
 
+@pytest.mark.requirement("OURS-39")
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -119,6 +125,7 @@ def test_other_systems_names_and_blanks_are_understood(given: dict[str, Any], wa
     assert tools.read(ROWS["web_search"], {"query": "q", **given}).fresh_within == wanted
 
 
+@pytest.mark.requirement("OURS-39")
 def test_forms_that_clients_send_are_taken() -> None:
     query = tools.read(ROWS["web_search"], {"query": "q", "include_domains": "a.example, b.example", "extra_sources": 3.0})
     assert (query.include_domains, query.extra_sources) == (("a.example", "b.example"), 3)
@@ -127,6 +134,7 @@ def test_forms_that_clients_send_are_taken() -> None:
     assert tools.read(ROWS["web_fetch"], {"url": " https://a.example "}, max_chars=5_000).max_chars == 5_000
 
 
+@pytest.mark.requirement("OURS-40")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -189,6 +197,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.requirement("OURS-01", "OURS-03", "OURS-04", "OURS-05", "OURS-06")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize(("name", "arguments"), CALLS)
 async def test_every_outcome_keeps_the_contract(mode: Any, name: str, arguments: dict[str, Any]) -> None:
@@ -231,6 +240,7 @@ async def test_a_fault_of_ours_is_an_incident_number_and_nothing_more(caplog: py
         assert (await client.call_tool("get_sources", {"session_id": "x"})).is_error  # and the server goes on
 
 
+@pytest.mark.requirement("OURS-18")
 async def test_a_caller_without_progress_gets_its_result_before_it_gives_up() -> None:
     gate: Gate[Answer] = Gate(Answer(text="late", engine="x"))
     made = use_cases(FakeEngine(gate))
