@@ -24,11 +24,12 @@ BUILT_IN = {
     "chat": "websearch_adapters.providers.chat_completions:PROVIDER",
     "tavily": "websearch_adapters.providers.tavily:PROVIDER",
     "firecrawl": "websearch_adapters.providers.firecrawl:PROVIDER",
+    "searxng": "websearch_adapters.providers.searxng:PROVIDER",
     "echo": "websearch_adapters.providers.echo:PROVIDER",
 }
 """Name → `module:attribute`. A plugin cannot take one of these names."""
 
-COMPOSED = frozenset({"library", "local"})
+COMPOSED = frozenset({"library", "local", "keyless", "github", "stackexchange", "arxiv", "wikipedia"})
 """Names of parts that need more than settings and HTTP, so that the composition root builds them; no plugin can take them."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import glob
 import json
 import math
 import os
@@ -24,6 +25,8 @@ from typing import Any, Literal, TypeAlias
 
 from websearch_core import urls
 from websearch_core.errors import InvalidInput, NotConfigured
+from websearch_core.redaction import Redactor
+from websearch_core.retry import RETRYABLE_CODES
 from websearch_core.values import Json, Secret, Setting
 
 __all__ = [
@@ -33,11 +36,13 @@ __all__ = [
     "EngineSettings",
     "FetchSettings",
     "FirecrawlSettings",
+    "KeylessSettings",
     "LibrarySettings",
     "LoadedConfiguration",
     "LogSettings",
     "MapSettings",
     "Option",
+    "SearXngSettings",
     "SearchSettings",
     "ServerSettings",
     "Settings",
@@ -53,7 +58,7 @@ __all__ = [
     "template",
 ]
 
-Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "hosts"]
+Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "hosts", "phrases"]
 APP = "websearch"
 PREFIX = "WEBSEARCH_"
 HOME_VARIABLE = "WEBSEARCH_HOME"
@@ -61,8 +66,12 @@ FILE_VARIABLE = "WEBSEARCH_CONFIG"
 DEFAULT_MODEL = "grok-4.3"
 FIRECRAWL_HOST = "firecrawl.dev"
 XAI_HOST = "api.x.ai"
+REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
+"""An older name that does not count the first attempt."""
 LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
+LONG_USER_CHARS = 16
+"""A user of an address from this length on is taken for a key."""
 MIB = 1024 * 1024
 DAY_S = 86_400
 
@@ -122,14 +131,45 @@ class EngineSettings:
         "",
         env=("GROK_FALLBACK_MODEL",),
         form="model",
-        help="Model to go on with when the primary one keeps failing. Unset: none.",
+        help="Model to go on with when the primary one keeps failing, with attempts of its own. Unset: none.",
     )
-    max_attempts: int = option(3, env=("GROK_MODEL_MAX_ATTEMPTS",), ge=1, le=20, help="Attempts per model.")
+    max_attempts: int = option(
+        3,
+        env=("GROK_MODEL_MAX_ATTEMPTS", REPETITIONS_VARIABLE),
+        ge=1,
+        le=20,
+        help=f"Attempts per model. `{REPETITIONS_VARIABLE}` does not count the first one.",
+    )
     retry_multiplier_s: float = option(
         1.0, env=("GROK_RETRY_MULTIPLIER",), ge=0, le=60, help="Seconds before the second attempt; doubled for each further one."
     )
     retry_max_wait_s: float = option(
         10.0, env=("GROK_RETRY_MAX_WAIT",), ge=0, le=600, help="Longest wait between two attempts, in seconds."
+    )
+    max_retry_after_s: float = option(
+        60.0,
+        ge=0,
+        le=3600,
+        help="Longest wait that an upstream may ask for, in seconds; one that asks for more is given up at once.",
+    )
+    retryable_codes: tuple[str, ...] = option(
+        RETRYABLE_CODES,
+        env=("GROK_RETRYABLE_UPSTREAM_CODES",),
+        help="Codes and types of the engine's errors that are worth another attempt, also inside a reply with status 200.",
+    )
+    retry_phrases: tuple[str, ...] = option(
+        (),
+        form="phrases",
+        help="Words in an error of the engine that make it worth another attempt, whatever its status; separated by commas.",
+    )
+    switch_phrases: tuple[str, ...] = option(
+        (), form="phrases", help="Words in an error of the engine that leave the model for the fallback; separated by commas."
+    )
+    stop_phrases: tuple[str, ...] = option(
+        (), form="phrases", help="Words in an error of the engine that end the call; separated by commas."
+    )
+    max_concurrency: int = option(
+        2, env=("GROK_MAX_CONCURRENCY",), ge=1, le=100, help="Requests to the engine at once; the others wait for their turn."
     )
     single_attempt_timeout_s: float = option(
         120.0,
@@ -195,7 +235,7 @@ class SearchSettings:
         env=("GROK_SEARCH_EXTRA_SOURCES",),
         ge=0,
         le=20,
-        help="Further pages beside each answer. Unset: 3 when a web finder is configured, else 0.",
+        help="Further pages beside each answer. Unset: 3 when a web finder with a key or an address is configured, else 0.",
     )
     fallback_sources: int = option(
         5, env=("GROK_SEARCH_FALLBACK_SOURCES",), ge=1, le=20, help="Pages to return when the engine fails."
@@ -204,7 +244,7 @@ class SearchSettings:
         5, env=("GROK_SEARCH_MAX_INLINE_SOURCES",), ge=0, le=20, help="Sources listed with an answer; the rest by `get_sources`."
     )
     finders: tuple[str, ...] = option(
-        ("tavily", "firecrawl", "library"),
+        ("searxng", "tavily", "firecrawl", "keyless", "library"),
         env=("GROK_SEARCH_SOURCE_PROVIDERS",),
         help="Who finds pages, in order; what is not configured is skipped. `none`: nobody.",
     )
@@ -237,6 +277,9 @@ class TavilySettings:
     )
     api_url: str = option("https://api.tavily.com", env=("TAVILY_API_URL",), form="url", help="Base address.")
     enabled: bool = option(True, env=("TAVILY_ENABLED",), help="Use Tavily where a key is set.")
+    keyless: bool = option(
+        False, help="Where no key is set, use its small free allowance, which finds and reads pages but maps no sites."
+    )
     key_cooldown_s: float = option(
         30.0,
         env=("TAVILY_KEY_COOLDOWN",),
@@ -244,15 +287,26 @@ class TavilySettings:
         le=DAY_S,
         help="Rest of a rate-limited key, in seconds, when the provider names none.",
     )
+    per_key_max_concurrency: int = option(
+        1,
+        env=("TAVILY_PER_KEY_MAX_CONCURRENCY",),
+        ge=1,
+        le=100,
+        help="Requests that a key carries at once; further ones use another key, or wait.",
+    )
     quota_cooldown_s: float = option(
-        3600.0, env=("TAVILY_QUOTA_COOLDOWN",), ge=0, le=31 * DAY_S, help="Rest of a key whose plan is used up, in seconds."
+        3600.0,
+        env=("TAVILY_QUOTA_COOLDOWN",),
+        ge=0,
+        le=31 * DAY_S,
+        help="Rest of a key whose plan is used up, in seconds, when the provider names none.",
     )
     service_failure_threshold: int = option(
         2,
         env=("TAVILY_SERVICE_FAILURE_THRESHOLD",),
         ge=2,
         le=100,
-        help="Failures in a row after which the service is left alone.",
+        help="Keys that must fail alike before the service is left alone; where there is one key, five failed calls in a row do.",
     )
     service_cooldown_s: float = option(
         30.0, env=("TAVILY_SERVICE_COOLDOWN",), ge=0, le=DAY_S, help="How long it is left alone, in seconds."
@@ -264,10 +318,36 @@ class FirecrawlSettings:
     """Firecrawl: finds, reads and maps."""
 
     api_keys: tuple[Secret, ...] = option(
-        (), env=("FIRECRAWL_API_KEY",), secret=True, help="API keys, used in turn; separated like Tavily's."
+        (),
+        env=("FIRECRAWL_API_KEYS", "FIRECRAWL_API_KEY"),
+        secret=True,
+        help="API keys, used in turn; separated like Tavily's.",
     )
     api_url: str = option("https://api.firecrawl.dev", env=("FIRECRAWL_API_URL",), form="url", help="Base address.")
     enabled: bool = option(True, env=("FIRECRAWL_ENABLED",), help="Use Firecrawl where a key is set.")
+    per_key_max_concurrency: int = option(
+        2, ge=1, le=100, help="Requests that a key carries at once; further ones use another key, or wait."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearXngSettings:
+    """SearXNG: a metasearch engine of one's own; finds pages without a key."""
+
+    url: str = option(
+        "", env=("SEARXNG_URL",), form="url", help="Address of an instance whose `json` format is on. Unset: none is asked."
+    )
+    enabled: bool = option(True, help="Use the instance where an address is set.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeylessSettings:
+    """The keyless web finder: reads the result pages of public search engines."""
+
+    enabled: bool = option(True, help="Use it; not for the further pages beside an answer, unless their number is set.")
+    engines: tuple[str, ...] = option(
+        ("duckduckgo", "mojeek", "bing"), choices=("duckduckgo", "mojeek", "bing"), help="Whom to ask, all at the same time."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +355,14 @@ class FetchSettings:
     """Reading one page."""
 
     extractors: tuple[str, ...] = option(
-        ("tavily", "firecrawl", "local"), help="Who reads pages, in order; what is not configured is skipped. `none`: nobody."
+        ("github", "stackexchange", "arxiv", "wikipedia", "tavily", "firecrawl", "local"),
+        help="Who reads pages, in order; what is not configured, or not made for a page, is skipped. `none`: nobody.",
+    )
+    github_token: Secret | None = option(  # noqa: RUF009 - a field, which ruff cannot see
+        None,
+        env=("GITHUB_TOKEN",),
+        secret=True,
+        help="Token for api.github.com, and for no other host. Unset: public pages, 60 requests an hour.",
     )
     deadline_s: float = option(50.0, ge=1, le=3600, help="Longest fetch, in seconds.")
     hedge_after_s: float = option(
@@ -340,7 +427,13 @@ class LogSettings:
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
         help="Least severity to log.",
     )
+    format: str = option("text", choices=("text", "json"), help="One line of text, or one JSON object, for each record.")
     debug: bool = option(False, env=("GROK_DEBUG",), help="Log everything, as with level DEBUG.")
+
+    @property
+    def least(self) -> str:
+        """The least severity that is logged."""
+        return "DEBUG" if self.debug else self.level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,6 +446,8 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     tavily: TavilySettings = field(default_factory=TavilySettings)
     firecrawl: FirecrawlSettings = field(default_factory=FirecrawlSettings)
+    searxng: SearXngSettings = field(default_factory=SearXngSettings)
+    keyless: KeylessSettings = field(default_factory=KeylessSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     map: MapSettings = field(default_factory=MapSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
@@ -402,17 +497,20 @@ class Settings:
     def extra_sources(self) -> int:
         """Extra sources of a search that does not say: the setting, else 3 when a web finder is ready.
 
-        The library alone does not count: nobody asked for its passages beside a web answer.
+        The library alone does not count: nobody asked for its passages beside a web answer. Neither does the keyless finder:
+        public result pages stand it only so often, and a search without an engine needs it more.
         """
         if self.search.extra_sources is not None:
             return self.search.extra_sources
-        return 3 if any(name != "library" for name in self.ready(self.search.finders)) else 0
+        return 3 if any(name not in {"library", "keyless"} for name in self.ready(self.search.finders)) else 0
 
     def ready(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of `names`, in order, that can be used as configured; a plugin's name is taken at its word."""
         unready = {
-            "tavily": not (self.tavily.enabled and self.tavily.api_keys),
+            "tavily": not (self.tavily.enabled and (self.tavily.api_keys or self.tavily.keyless)),
             "firecrawl": not (self.firecrawl.enabled and (self.firecrawl.api_keys or self._own_firecrawl)),
+            "searxng": not (self.searxng.enabled and self.searxng.url),
+            "keyless": not (self.keyless.enabled and self.keyless.engines),
             "library": not self.library.enabled,
         }
         return tuple(name for name in names if not unready.get(name, False))
@@ -423,7 +521,7 @@ class Settings:
         return not urls.host_matches(self.firecrawl.api_url, FIRECRAWL_HOST)
 
     def keys(self) -> dict[str, tuple[str, ...]]:
-        """Provider → its keys in the clear, for `StaticKeys`. `grok` is the engine in use; a disabled provider has none."""
+        """Provider → its keys in the clear, for `KeyPool`. `grok` is the engine in use; a disabled provider has none."""
         xai, chat = ((secret.value,) if secret else () for secret in (self.xai.api_key, self.chat.api_key))
         return {
             "grok": {"xai": xai, "chat": chat}.get(self.engine_kind(), ()),
@@ -431,7 +529,18 @@ class Settings:
             "chat": chat,
             "tavily": tuple(key.value for key in self.tavily.api_keys if self.tavily.enabled),
             "firecrawl": tuple(key.value for key in self.firecrawl.api_keys if self.firecrawl.enabled),
+            "github": (self.fetch.github_token.value,) if self.fetch.github_token else (),
         }
+
+    def secrets(self) -> tuple[str, ...]:
+        """Everything that must not be shown, in the clear, for `Redactor`: all keys, also of what is switched off or not in use,
+        and what the addresses carry as user, password and query.
+        """
+        found = [secret.value for secret in _all_secrets(self)]
+        for row in declared():
+            if row.option.form in {"url", "api_base"}:
+                found += _hidden_in(getattr(getattr(self, row.section), row.key))
+        return tuple(dict.fromkeys(found))
 
     def _folder(self, kind: Literal["config", "data", "cache"]) -> Path:
         if self.home:
@@ -453,6 +562,8 @@ PARTS: dict[str, type[Any]] = {
     "search": SearchSettings,
     "tavily": TavilySettings,
     "firecrawl": FirecrawlSettings,
+    "searxng": SearXngSettings,
+    "keyless": KeylessSettings,
     "fetch": FetchSettings,
     "map": MapSettings,
     "library": LibrarySettings,
@@ -545,7 +656,7 @@ def read(
     found: dict[str, _Found] = {}
     for row in declared():
         layers = [(arguments.get(row.name), "argument", 0)]
-        layers += [(environ.get(name), f"environment {name}", 1) for name in _variables(row, at_xai=at_xai)]
+        layers += [(_variable(environ, name), f"environment {name}", 1) for name in _variables(row, at_xai=at_xai)]
         layers += [(document.get(row.name), f"file {places.config_file}", 2)]
         found[row.name], faults = _first_usable(row, layers)
         problems += faults
@@ -579,6 +690,13 @@ def _variables(row: Declared, *, at_xai: bool) -> tuple[str, ...]:
     if row.section == "chat":
         return tuple(name for name in row.variables if name != pair)
     return (*row.option.env, pair, *row.variables[len(row.option.env) :])
+
+
+def _variable(environ: Mapping[str, str], name: str) -> str | None:
+    raw = environ.get(name)
+    if name == REPETITIONS_VARIABLE and raw and re.fullmatch(r"\s*[0-9]{1,9}\s*", raw):
+        return str(int(raw) + 1)
+    return raw
 
 
 def _first_usable(row: Declared, layers: list[tuple[object, str, int]]) -> tuple[_Found, list[str]]:
@@ -755,6 +873,8 @@ def _switch(raw: object, row: Declared) -> bool:
 
 def _names(raw: object, row: Declared) -> tuple[str, ...] | None:
     """The names, in lower case, each once; empty for the word `none`; None when there is not a single name."""
+    if row.option.form == "phrases":
+        return _phrases(raw, row)
     text = _joined(raw, row).strip().lower()
     inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" and text.count("[") == 1 else text
     names = [name.strip("\"'") for name in re.split(r"[,;\s，；]+", inner)]
@@ -764,6 +884,13 @@ def _names(raw: object, row: Declared) -> tuple[str, ...] | None:
     if row.option.form == "hosts":
         return tuple(_host_or_network(name) for name in unique)
     return tuple(_choice(name, row) for name in unique) if row.option.choices else unique
+
+
+def _phrases(raw: object, row: Declared) -> tuple[str, ...] | None:
+    """The phrases, in lower case, each once; blanks belong to them."""
+    parts = (part.strip().lower() for part in re.split(r"[,;，；\n]+", _joined(raw, row)))
+    unique = tuple(dict.fromkeys(part for part in parts if part))
+    return () if unique == ("none",) else unique or None
 
 
 def _host_or_network(text: str) -> str:
@@ -883,6 +1010,11 @@ class LoadedConfiguration:
         """Faults found while reading, in plain words, without any secret."""
         return self._problems
 
+    @functools.cached_property
+    def redact(self) -> Redactor:
+        """What takes the secrets of these settings out of everything that leaves the process."""
+        return Redactor(self.settings.secrets())
+
     def primary_model(self) -> str:
         """The model that engines use now."""
         return self._switched or self.settings.primary_model()
@@ -956,6 +1088,21 @@ def _all_secrets(settings: Settings) -> Iterator[Secret]:
     for row in declared():
         value = getattr(getattr(settings, row.section), row.key) if row.option.secret else None
         yield from value if isinstance(value, tuple) else [value] if value else []
+
+
+def _hidden_in(address: str) -> Iterator[str]:
+    """Secrets of an address, as written and decoded. A user beside a password is a name; a version in the query is none."""
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    pairs = [pair.partition("=") for pair in parts.query.split("&")]
+    values = [value for name, _, value in pairs if "version" not in name.lower()]
+    hidden = [password, *values, *([user] if not password or len(user) >= LONG_USER_CHARS else [])]
+    yield from (form for one in hidden for form in (one, unquote(one)) if form)
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
@@ -1104,7 +1251,12 @@ def _edits(text: str, quoted: str) -> Iterator[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file in one step, readable by its owner only; on any failure the old file stands."""
+    """Replace the file in one step, readable by its owner only; on any failure the old file stands.
+
+    For the holder of the lock: what lies about under a temporary name then belongs to a process that was killed.
+    """
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        left.unlink(missing_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as opened:

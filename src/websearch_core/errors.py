@@ -14,6 +14,7 @@ __all__ = [
     "AllFailed",
     "AuthRejected",
     "BadReply",
+    "CircuitOpen",
     "Declined",
     "EmptyResult",
     "InvalidInput",
@@ -23,6 +24,7 @@ __all__ = [
     "OutOfCredit",
     "OutOfTime",
     "ProviderError",
+    "QueueTimeout",
     "RateLimited",
     "RequestRejected",
     "UnknownSession",
@@ -104,7 +106,9 @@ class ProviderError(WebSearchError):
     code = "provider_failed"
     exit_code = 6
     another_key = False
-    """Set where the key was at fault and another one can be tried at once."""
+    """Set where another key can be tried at once."""
+    exhausted = False
+    """Set where no key is left that this call has not tried; repeating the call later may help, going on with it cannot."""
     switched_model = False
     """Set where the fallback model was asked too, and this is how it failed."""
 
@@ -135,6 +139,13 @@ class Unreachable(ProviderError):
 
     code = "unreachable"
     repeatable = True
+
+
+class CircuitOpen(Unreachable):
+    """The service failed so often that it is left alone for a while; nothing was sent, or will be in this call."""
+
+    code = "service_unavailable"
+    exhausted = True
 
 
 class BadReply(ProviderError):
@@ -197,3 +208,9 @@ class OutOfTime(WebSearchError):
     code = "out_of_time"
     repeatable = True
     exit_code = 6
+
+
+class QueueTimeout(OutOfTime):
+    """The call's deadline passed while it waited for its turn at the provider; nothing was sent."""
+
+    code = "queue_timeout"

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from websearch_core.errors import ModelRejected, OutOfTime, ProviderError, WebSearchError
+from websearch_core.errors import ModelRejected, OutOfTime, ProviderError, QueueTimeout, WebSearchError
 from websearch_core.retry import RetryPolicy, delay_s, repeatable
 from websearch_core.values import Note
 
 __all__ = ["MAX_KEY_CHANGES", "MIN_ATTEMPT_S", "Again", "End", "Failed", "Reason", "State", "final_error", "notes", "step"]
 
-Reason: TypeAlias = Literal["max_attempts_exhausted", "non_retryable_error", "total_budget_exhausted"]
+Reason: TypeAlias = Literal[
+    "max_attempts_exhausted", "non_retryable_error", "total_budget_exhausted", "concurrency_queue_timeout"
+]
 MIN_ATTEMPT_S = 1.0
 """A request that has less time than this is not sent."""
 MAX_KEY_CHANGES = 100
@@ -93,30 +95,29 @@ def step(state: State, event: Failed) -> tuple[State, Again | End]:
     A failure that another key may cure costs no attempt and no wait. Otherwise its class decides: what can pass is repeated on
     the same model, a refused model is left at once, anything else ends the call. A wait that the upstream asks for and the
     policy does not grant ends the attempts of the model; so does one for which the call has no time, if the other model is
-    still to be asked. Nothing is sent that would have less than `MIN_ATTEMPT_S`.
+    still to be asked. Nothing is sent that would have less than `MIN_ATTEMPT_S`. A request that did not get its turn in time was
+    no attempt, and where no key is left for a call, it ends.
 
     Raises:
         ValueError: the call has ended before.
     """
+    error = event.error
     if state.ended:
         raise ValueError("the call has ended")
-    error, is_time_left = event.error, event.left_s >= MIN_ATTEMPT_S
-    has_key = isinstance(error, ProviderError) and error.another_key and state.key_changes < MAX_KEY_CHANGES
-    if has_key and is_time_left:
-        return dataclasses.replace(state, key_changes=state.key_changes + 1), Again()
+    if isinstance(error, OutOfTime):
+        return _end(state, "concurrency_queue_timeout" if isinstance(error, QueueTimeout) else "total_budget_exhausted")
+    if _has_another_key(state, error):
+        return _at_once(dataclasses.replace(state, key_changes=state.key_changes + 1), event, instead_of=_counted(state))
     state = _counted(state)
-    if has_key:
-        return _end(state, "total_budget_exhausted")
     if not _can_pass(state, error) and not isinstance(error, ModelRejected):
         return _end(state, "non_retryable_error")
     may_repeat = _can_pass(state, error) and _is_granted(state, error)
     wait_s = delay_s(state.policy, failed=state.attempts, chance=event.chance, retry_after_s=error.retry_after_s)
     if may_repeat and wait_s + MIN_ATTEMPT_S <= event.left_s:
         return state, Again(after_s=wait_s)
-    may_switch = state.has_two and not state.switched
-    if may_switch and is_time_left:
-        return dataclasses.replace(state, switched=True), Again()
-    return _end(state, "total_budget_exhausted" if may_repeat or may_switch else "max_attempts_exhausted")
+    if _may_switch(state, error):
+        return _at_once(dataclasses.replace(state, switched=True), event, instead_of=state)
+    return _end(state, "total_budget_exhausted" if may_repeat else "max_attempts_exhausted")
 
 
 def final_error(state: State, error: WebSearchError, *, elapsed_s: float) -> WebSearchError:
@@ -124,7 +125,7 @@ def final_error(state: State, error: WebSearchError, *, elapsed_s: float) -> Web
 
     The history is added to the error itself, so its class, status and code stay those of the last failure.
     """
-    told = _out_of_time(error) if state.ended == "total_budget_exhausted" else error
+    told = _out_of_time(error) if state.ended == "total_budget_exhausted" and not isinstance(error, OutOfTime) else error
     told.repeatable = state.ended != "non_retryable_error"
     told.diagnostics = MappingProxyType({**error.diagnostics, **_history(state, error, elapsed_s)})
     if state.ended == "max_attempts_exhausted":
@@ -141,6 +142,20 @@ def notes(state: State) -> tuple[Note, ...]:
         return ()
     text = f"{state.primary} failed ({_attempts(state.primary_attempts)}); {state.fallback} answered in its place"
     return (Note(code="fallback_model", text=text, provider="grok"),)
+
+
+def _has_another_key(state: State, error: WebSearchError) -> bool:
+    return isinstance(error, ProviderError) and error.another_key and state.key_changes < MAX_KEY_CHANGES
+
+
+def _may_switch(state: State, error: WebSearchError) -> bool:
+    """Whether the second model is still to be asked, and there is a key left to ask it with."""
+    return state.has_two and not state.switched and not (isinstance(error, ProviderError) and error.exhausted)
+
+
+def _at_once(after: State, event: Failed, *, instead_of: State) -> tuple[State, Again | End]:
+    """Go on without a wait, if there is time for an attempt."""
+    return (after, Again()) if event.left_s >= MIN_ATTEMPT_S else _end(instead_of, "total_budget_exhausted")
 
 
 def _counted(state: State) -> State:

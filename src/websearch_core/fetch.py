@@ -50,8 +50,9 @@ class Fetch:
                 egress.verdict(request.url, allow=self.rules.allow_hosts)
                 page = await self._page(request, limit_s)
             except WebSearchError as error:
+                span.note(outcome=error.code)
                 return outcome.failed(empty, error, "fetch")
-            span.note(provider=page.provider, chars=len(page.text))
+            span.note(outcome="success", provider=page.provider, chars=len(page.text))
         if request.start >= len(page.text):
             return outcome.failed(empty, InvalidInput(f"start must be below {len(page.text)}, the length of the page"), "fetch")
         return budget.fit_fetch(_result(page, request), request.max_chars)

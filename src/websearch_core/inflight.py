@@ -31,6 +31,7 @@ class InFlight:
         task = self._tasks.get(key)
         if task is None or task.done():
             task = self._tasks[key] = asyncio.ensure_future(start())
+            task.add_done_callback(_noticed)
             self._waiting[key] = 0
         self._waiting[key] += 1
         try:
@@ -60,6 +61,12 @@ class InFlight:
             return False
         del self._tasks[key], self._waiting[key]
         return True
+
+
+def _noticed(task: asyncio.Task[Any]) -> None:
+    """Take note of a failure, or asyncio would log the failure of a run that everybody has left."""
+    if not task.cancelled():
+        task.exception()
 
 
 def settled(task: asyncio.Task[T], provider: str | None) -> T | WebSearchError:

@@ -53,8 +53,9 @@ class Map:
                 egress.verdict(request.url, allow=self.rules.allow_hosts)
                 site, fresh = await self._kept_or_mapped(request, limit_s)
             except WebSearchError as error:
+                span.note(outcome=error.code)
                 return outcome.failed(empty, error, "map")
-            span.note(provider=site.provider, links=len(site.links))
+            span.note(outcome="success", provider=site.provider, links=len(site.links))
         if not site.links:
             nothing = EmptyResult("the site has no pages to list", provider=site.provider)
             return outcome.failed(dataclasses.replace(empty, notes=site.notes), nothing, "map")
@@ -90,17 +91,22 @@ class Map:
 
 
 def _judged(result: MapResult, site: SiteMap) -> MapResult:
-    """A map from which entries had to be left out, or that ran out of time, is a partial success."""
-    if not site.ignored and not any(note.code == "partial" for note in site.notes):
+    """A map that lacks its root, from which entries had to be left out, or that ran out of time, is a partial success."""
+    codes = {note.code for note in site.notes}
+    rootless = "missing_base_url" in codes
+    if not site.ignored and not rootless and "partial" not in codes:
         return result
+    reasons = {
+        f"{site.ignored} entries were no addresses": bool(site.ignored),
+        "the provider did not name the site": rootless,
+        "the crawl ran out of time": "partial" in codes,
+    }
     detail = ErrorDetail(
         code=f"{site.provider}_map_incomplete",
-        message=f"the map is incomplete: {site.ignored} entries were no addresses"
-        if site.ignored
-        else "the crawl ran out of time",
+        message="the map is incomplete: " + ", ".join(reason for reason, holds in reasons.items() if holds),
         service=site.provider,
         retryable=False,
-        diagnostics={"ignored_results": site.ignored},
+        diagnostics={"ignored_results": site.ignored, "missing_base_url": rootless},
     )
     return dataclasses.replace(
         result,

@@ -22,6 +22,7 @@ from websearch_core.errors import (
     OutOfCredit,
     OutOfTime,
     ProviderError,
+    QueueTimeout,
     RateLimited,
     RequestRejected,
     UnknownSession,
@@ -40,6 +41,7 @@ O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 ANY = "*"
 SWITCHED = "fallback"
 """In place of the operation: the fallback model was asked too."""
+NO_KEY_LEFT = "tavily_all_keys_unavailable"
 CODES: dict[tuple[type, str, str], str] = {
     (NotConfigured, "grok", ANY): "grok_configuration_error",
     (WrongAddress, "grok", ANY): "grok_configuration_error",
@@ -52,6 +54,7 @@ CODES: dict[tuple[type, str, str], str] = {
     (EmptyResult, "grok", ANY): "grok_empty_answer",
     (Unverified, "grok", ANY): "grok_no_search_evidence",
     (OutOfTime, "grok", ANY): "grok_total_budget_exhausted",
+    (QueueTimeout, "grok", ANY): "grok_concurrency_timeout",
     (WebSearchError, "grok", ANY): "grok_internal_error",
     (ProviderError, "grok", "config"): "grok_model_catalog_error",
     (Unreachable, "grok", "config"): "grok_connection_error",
@@ -62,13 +65,15 @@ CODES: dict[tuple[type, str, str], str] = {
     (BadReply, "tavily", ANY): "tavily_invalid_response",
     (EmptyResult, "tavily", "fetch"): "tavily_no_content",
     (EmptyResult, "tavily", "map"): "tavily_no_urls",
-    (AuthRejected, "tavily", ANY): "tavily_all_keys_unavailable",
-    (OutOfCredit, "tavily", ANY): "tavily_all_keys_unavailable",
-    (RateLimited, "tavily", ANY): "tavily_all_keys_unavailable",
+    (AuthRejected, "tavily", ANY): NO_KEY_LEFT,
+    (OutOfCredit, "tavily", ANY): NO_KEY_LEFT,
+    (RateLimited, "tavily", ANY): NO_KEY_LEFT,
     (Unreachable, "tavily", ANY): "tavily_service_unavailable",
     (ProviderError, "tavily", ANY): "tavily_upstream_error",
     (OutOfTime, "tavily", ANY): "tavily_total_budget_exhausted",
+    (QueueTimeout, "tavily", ANY): "tavily_concurrency_timeout",
     (WebSearchError, "tavily", ANY): "tavily_internal_error",
+    (Declined, "keyless", ANY): "keyless_blocked",
     (UnknownSession, ANY, ANY): "session_id_not_found_or_expired",
     (WebSearchError, ANY, "sources"): "sources_cache_internal_error",
     (WebSearchError, ANY, "config"): "configuration_internal_error",
@@ -137,7 +142,7 @@ def detail_of(error: WebSearchError, operation: Operation) -> ErrorDetail:
         code=code_of(error, operation),
         message=error.message,
         service=error.provider or _service(error, operation),
-        retryable=_retryable(error),
+        retryable=_retryable(error, operation),
         http_status=error.http_status,
         upstream_code=error.upstream_code,
         diagnostics=diagnostics,
@@ -179,8 +184,14 @@ def partly(outcome: O, error: WebSearchError, operation: Operation, *, next_acti
     )
 
 
-def _retryable(error: WebSearchError) -> bool:
-    return any(_retryable(one) for one in error.attempts) if isinstance(error, AllFailed) else error.repeatable
+def _retryable(error: WebSearchError, operation: Operation) -> bool:
+    """Whether the same call may succeed later: also when a key will be back that is used up now."""
+    if isinstance(error, AllFailed):
+        return any(_retryable(one, operation) for one in error.attempts)
+    keys = error.diagnostics.get("key_statuses")
+    if isinstance(keys, list) and code_of(error, operation) == NO_KEY_LEFT:
+        return any(key["state"] != "invalid" for key in keys)
+    return error.repeatable
 
 
 def _service(error: WebSearchError, operation: Operation) -> str:

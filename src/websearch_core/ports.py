@@ -6,10 +6,12 @@ Ports take no time-out: whoever calls them cancels. Every implementation, fakes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
-from websearch_core.errors import ProviderError
+from websearch_core.errors import ProviderError, WebSearchError
 from websearch_core.values import (
     Answer,
     FetchRequest,
@@ -32,6 +34,7 @@ __all__ = [
     "Credentials",
     "Extractor",
     "Filter",
+    "Lease",
     "Library",
     "Mapper",
     "Probe",
@@ -132,21 +135,53 @@ class Cache(Protocol):
         ...
 
 
-class Credentials(Protocol):
-    """Hands out the key to use now and is told which keys failed."""
+class Lease(Protocol):
+    """Leave to send one request with one key."""
 
-    async def current(self, provider: str, /) -> Secret:
-        """The key to use for the next request.
+    @property
+    def secret(self) -> Secret | None:
+        """The key to send; None for a request without one."""
+        ...
+
+    async def accepted(self) -> None:
+        """Take note that the provider took the key, while its reply is still coming; others may then use the key too."""
+        ...
+
+    async def failed(self, error: ProviderError, /) -> bool:
+        """Take note that the request failed with `error`; True when another key can be tried at once.
+
+        The error of a call that is over tells in its diagnostics how the keys stand (`key_statuses`, `service_circuit`).
 
         Raises:
-            NotConfigured: no key is set for this provider.
-            AuthRejected, OutOfCredit, RateLimited: every key is refused, used up or cooling down. An only key that is
-                merely rate-limited stays in use: waiting is then the caller's decision.
+            CircuitOpen: the service is left alone from now on, so the call is over although there may be another key.
+            ProviderError: another sum of all that this call was answered, once no key is left.
         """
         ...
 
-    async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
-        """Take note that `secret` failed with `error`; True when another key can be tried at once."""
+
+class Credentials(Protocol):
+    """Hands out leave to send a request, and the key for it, and is told how it went."""
+
+    def lease(
+        self,
+        provider: str,
+        /,
+        *,
+        keyed: bool = True,
+        tried: Mapping[Secret | None, WebSearchError] = MappingProxyType({}),
+    ) -> AbstractAsyncContextManager[Lease]:
+        """Wait until the provider and a key are free, for as long as the call has time; give both back on leaving.
+
+        Leaving in peace without `failed` is a success. Leaving by cancellation or by another exception says nothing about the
+        key or the provider. `tried`: the keys that failed in this call, and how; none of them is handed out again while
+        there is another. Without `keyed` no key is needed or given.
+
+        Raises, on entering:
+            NotConfigured: no key is set for this provider.
+            AuthRejected, OutOfCredit, RateLimited: every key is refused, used up or cooling down.
+            CircuitOpen: the provider failed so often that it is left alone for a while.
+            QueueTimeout: the time of the call ran out before it was its turn.
+        """
         ...
 
 

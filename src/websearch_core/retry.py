@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from websearch_core.errors import WebSearchError
+from websearch_core.errors import ProviderError, WebSearchError
 
-__all__ = ["RetryPolicy", "delay_s", "repeatable"]
+__all__ = ["RETRYABLE_CODES", "RetryPolicy", "delay_s", "repeatable"]
+
+RETRYABLE_CODES = (
+    "rate_limit", "rate_limit_exceeded", "too_many_requests", "upstream_error", "server_error", "service_unavailable",
+    "temporarily_unavailable", "overloaded", "overloaded_error", "internal_error",
+)  # fmt: skip
+"""Codes and types of upstreams' errors that tell of a failure that passes, where nothing else is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,8 @@ class RetryPolicy:
 
 def repeatable(error: WebSearchError, policy: RetryPolicy) -> bool:
     """Whether the same request may be sent again: by the error's class and the wait it asks for, never by its text."""
+    if isinstance(error, ProviderError) and error.exhausted:
+        return False
     return error.repeatable and _wish(error.retry_after_s) <= policy.max_retry_after_s
 
 

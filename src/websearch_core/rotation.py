@@ -1,7 +1,7 @@
 """Which of several keys to use now: pure policy, without clock and I/O.
 
-A ring is a value. `choose` takes the next free key in turn; `after` notes how a key failed. Only what a key itself is to blame
-for changes its state: time-outs and 5xx leave it healthy.
+A ring is a value. `choose` takes the next free key in turn, `put_back` gives it back, `after` and `succeeded` note how it went.
+Only what a key itself is to blame for changes its state: time-outs and 5xx leave it healthy, and so does being busy.
 """
 
 from __future__ import annotations
@@ -14,11 +14,29 @@ from typing import Literal, TypeAlias
 
 from websearch_core.errors import AuthRejected, OutOfCredit, RateLimited, WebSearchError
 
-__all__ = ["KeyRing", "KeyState", "KeyStatus", "after", "choose", "free", "ring_of", "status"]
+__all__ = [
+    "KeyRing",
+    "KeyState",
+    "KeyStatus",
+    "after",
+    "choose",
+    "free",
+    "is_busy",
+    "parked",
+    "put_back",
+    "ring_of",
+    "status",
+    "succeeded",
+    "trusted",
+    "usable",
+]
 
 KeyState: TypeAlias = Literal["healthy", "cooldown", "quota_exhausted", "invalid"]
 MIN_REST_S = 1.0
 """Shortest rest of a key; without it, "retry after 0 s" would send a request round all keys for ever."""
+MAX_REST_S = {"cooldown": 86_400.0, "quota_exhausted": 31 * 86_400.0}
+"""Longest rest, whatever the provider says: no limit is longer than a day, no plan longer than a month."""
+RESTING = frozenset(MAX_REST_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +48,10 @@ class KeyStatus:
     """When a resting key is healthy again, on the clock of `now`; without meaning for the other states."""
     last_error: str = ""
     """Code of the last failure that the key was to blame for."""
+    trusted: bool = False
+    """The provider took the key lately. One that is healthy and not trusted was never tried, or has rested since."""
+    in_flight: int = 0
+    """Requests that use it now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,35 +63,72 @@ class KeyRing:
 
 
 def ring_of(count: int) -> KeyRing:
-    """A ring of healthy keys."""
+    """A ring of healthy keys that nobody has tried."""
     return KeyRing(keys=(KeyStatus(),) * count)
 
 
 def status(ring: KeyRing, index: int, now: float) -> KeyStatus:
-    """How a key stands at `now`: a rest that is over is health."""
+    """How a key stands at `now`: a rest that is over is health, though not yet trust."""
     key = ring.keys[index]
-    resting = key.state in {"cooldown", "quota_exhausted"}
-    return KeyStatus(last_error=key.last_error) if resting and now >= key.until else key
+    rested = key.state in RESTING and now >= key.until
+    return dataclasses.replace(key, state="healthy", until=0.0) if rested else key
 
 
-def free(ring: KeyRing, now: float) -> tuple[int, ...]:
-    """Positions of the healthy keys, beginning with the one whose turn it is."""
+def usable(ring: KeyRing, now: float, *, tried: Collection[int] = ()) -> tuple[int, ...]:
+    """Positions of the healthy keys that are not tried, busy ones included, beginning with the one whose turn it is.
+
+    An only key may be tried again by the same call, also while it is cooling down: with nothing to change to, how long to wait
+    is that call's own decision.
+    """
+    if len(ring.keys) == 1 and 0 in tried:
+        return (0,) if status(ring, 0, now).state in {"healthy", "cooldown"} else ()
     count = len(ring.keys)
     order = (index % count for index in range(ring.turn, ring.turn + count))
-    return tuple(index for index in order if status(ring, index, now).state == "healthy")
+    return tuple(index for index in order if index not in tried and status(ring, index, now).state == "healthy")
 
 
-def choose(ring: KeyRing, now: float, *, tried: Collection[int] = ()) -> tuple[int | None, KeyRing]:
-    """The key to use and the ring after it; None when every key is tried, resting or refused.
+def is_busy(ring: KeyRing, index: int, *, per_key: int | None, held: Collection[int] = ()) -> bool:
+    """Whether a key has to be waited for; `held` are those that wait for somebody's verdict."""
+    return index in held or (per_key is not None and ring.keys[index].in_flight >= per_key)
 
-    An only key that is merely cooling down stays in use: with nothing to change to, the provider's own answer says more.
-    """
-    index = next((index for index in free(ring, now) if index not in tried), None)
-    if index is None and len(ring.keys) == 1 and not tried and ring.keys[0].state == "cooldown":
-        index = 0
+
+def free(
+    ring: KeyRing, now: float, *, tried: Collection[int] = (), per_key: int | None = None, held: Collection[int] = ()
+) -> tuple[int, ...]:
+    """The usable keys that are not busy, in turn."""
+    return tuple(index for index in usable(ring, now, tried=tried) if not is_busy(ring, index, per_key=per_key, held=held))
+
+
+def choose(
+    ring: KeyRing, now: float, *, tried: Collection[int] = (), per_key: int | None = None, held: Collection[int] = ()
+) -> tuple[int | None, KeyRing]:
+    """The key to use and the ring in which it is in use; None when every key is tried, resting, refused or busy."""
+    index = next(iter(free(ring, now, tried=tried, per_key=per_key, held=held)), None)
     if index is None:
         return None, ring
-    return index, dataclasses.replace(ring, turn=(index + 1) % len(ring.keys))
+    key = status(ring, index, now)
+    kept = ring.keys[index] if key.state != "healthy" else key
+    taken = dataclasses.replace(kept, in_flight=key.in_flight + 1, trusted=key.trusted)
+    return index, dataclasses.replace(_with(ring, index, taken), turn=(index + 1) % len(ring.keys))
+
+
+def put_back(ring: KeyRing, index: int) -> KeyRing:
+    """The ring once a request with the key has ended, in whatever way."""
+    key = ring.keys[index]
+    return _with(ring, index, dataclasses.replace(key, in_flight=max(key.in_flight - 1, 0)))
+
+
+def trusted(ring: KeyRing, index: int) -> KeyRing:
+    """The ring once the provider has taken the key."""
+    return _with(ring, index, dataclasses.replace(ring.keys[index], trusted=True))
+
+
+def succeeded(ring: KeyRing, index: int) -> KeyRing:
+    """The ring after a success. A rest that began meanwhile stands, unless it is that of an only key, and so does a refusal."""
+    key = ring.keys[index]
+    if key.state != "healthy" and not (key.state == "cooldown" and len(ring.keys) == 1):
+        return ring
+    return _with(ring, index, dataclasses.replace(key, state="healthy", until=0.0, last_error="", trusted=True))
 
 
 def after(
@@ -84,26 +143,33 @@ def after(
 ) -> KeyRing:
     """The ring after key `index` failed with `error`.
 
-    Refused is for good. Rate-limited and used-up keys rest for the time that the provider named, else for ours; of two rests
-    the one that ends later counts. Every other error leaves the ring as it is.
+    Refused is for good. Rate-limited and used-up keys rest for the time that the provider named, else for ours; an only key that
+    is rate-limited rests only for a time that was named, for a guess of ours would help nobody. Every other error leaves the
+    ring as it is.
     """
-    key = status(ring, index, now)
-    if key.state == "invalid":
-        return ring
     if issubclass(error, AuthRejected):
-        return _with(ring, index, KeyStatus(state="invalid", last_error=error.code))
-    if issubclass(error, OutOfCredit):
-        rest = KeyStatus(state="quota_exhausted", until=now + _rest_s(retry_after_s, quota_cooldown_s), last_error=error.code)
-    elif issubclass(error, RateLimited):
-        rest = KeyStatus(state="cooldown", until=now + _rest_s(retry_after_s, cooldown_s), last_error=error.code)
-    else:
+        return parked(ring, index, "invalid", now=now, last_error=error.code)
+    if not issubclass(error, (OutOfCredit, RateLimited)):
         return ring
-    return ring if key.state != "healthy" and key.until >= rest.until else _with(ring, index, rest)
+    is_passing = issubclass(error, RateLimited)
+    if is_passing and len(ring.keys) == 1 and not _is_named(retry_after_s):
+        return _with(ring, index, dataclasses.replace(ring.keys[index], last_error=error.code))
+    state: KeyState = "cooldown" if is_passing else "quota_exhausted"
+    wish_s = retry_after_s if retry_after_s is not None and _is_named(retry_after_s) else None
+    rest_s = (cooldown_s if is_passing else quota_cooldown_s) if wish_s is None else min(wish_s, MAX_REST_S[state])
+    return parked(ring, index, state, now=now, until=now + max(rest_s, MIN_REST_S), last_error=error.code)
 
 
-def _rest_s(wish: float | None, default: float) -> float:
-    named = wish is not None and math.isfinite(wish) and wish >= 0
-    return max(wish if named and wish is not None else default, MIN_REST_S)
+def parked(ring: KeyRing, index: int, state: KeyState, *, now: float, until: float = 0.0, last_error: str = "") -> KeyRing:
+    """The ring with a key out of use; of two rests the one that ends later counts, and nothing undoes a refusal."""
+    key = status(ring, index, now)
+    if key.state == "invalid" or (key.state != "healthy" and state in RESTING and key.until >= until):
+        return ring
+    return _with(ring, index, KeyStatus(state=state, until=until, last_error=last_error, in_flight=key.in_flight))
+
+
+def _is_named(wish: float | None) -> bool:
+    return wish is not None and math.isfinite(wish) and wish >= 0
 
 
 def _with(ring: KeyRing, index: int, key: KeyStatus) -> KeyRing:

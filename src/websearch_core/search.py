@@ -31,7 +31,7 @@ from websearch_core.errors import (
 from websearch_core.events import SILENT, Observer
 from websearch_core.inflight import InFlight, settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
-from websearch_core.values import Answer, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
+from websearch_core.values import Answer, ErrorDetail, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
 
 __all__ = ["Search", "SearchRules"]
 
@@ -105,7 +105,7 @@ class Search:
                 if finding is not None:
                     until = None if isinstance(answer, WebSearchError) else self.rules.extras_allowance_s
                     await asyncio.wait({finding}, timeout=clock.left(until=until))
-                found = settled(finding, self.finder.name) if finding else None
+                found = settled(finding, self._asked) if finding else None
                 result = self._composed(query, answer, found, uuid.uuid4().hex[:12])
                 if query.include_content and result.sources:
                     result = await self._with_contents(result, clock)
@@ -184,6 +184,12 @@ class Search:
         with deadline.within(clock.left()):
             run = self.running.joined(f"find:{fingerprint.of_query(asked)}", lambda: self.finder.find(asked))
             return await joined.enter_async_context(run)
+
+    @property
+    def _asked(self) -> str | None:
+        """Who was too slow when the finder is; of a chain of several, nobody knows."""
+        finders = getattr(self.finder, "finders", (self.finder,))
+        return finders[0].name if len(finders) == 1 else None
 
     def _has_finder(self, query: SearchQuery) -> bool:
         """An empty chain is asked only by who insists on extra sources, and then says what to configure."""
@@ -309,7 +315,15 @@ def _answered(empty: SearchResult, answer: Answer, found: Found, wanted: int) ->
     if isinstance(found, WebSearchError):
         action = "The answer stands; extra sources are missing. " + outcome.next_action_of(found)
         return outcome.partly(result, found, "search", next_action=action)
-    return result
+    cut = next((note for note in answer.notes if note.code == "answer_incomplete"), None)
+    return result if cut is None else _incomplete(result, cut)
+
+
+def _incomplete(result: SearchResult, cut: Note) -> SearchResult:
+    """An answer that ends early is no full success, and is not kept as one."""
+    detail = ErrorDetail(code="grok_answer_incomplete", message=cut.text, service="grok", retryable=True)
+    action = "Take it as the beginning of an answer; ask again, or ask for less."
+    return dataclasses.replace(result, status="partial_success", partial=True, error_detail=detail, next_action=action)
 
 
 def _extracts(empty: SearchResult, found: Found) -> SearchResult:

@@ -8,6 +8,7 @@ what was made and can be closed is in one list. Replace a port by registering an
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib.metadata
 import platform
@@ -37,6 +38,7 @@ from websearch_core.ports import (
     Probe,
     SourceFinder,
 )
+from websearch_core.redaction import RedactedCache
 from websearch_core.retry import RetryPolicy
 from websearch_core.search import Search, SearchRules
 from websearch_core.sources import Sources
@@ -124,7 +126,7 @@ class _Parts:
     def finder(self) -> SourceFinder:
         names = self._settings.search.finders
         ready = self._settings.ready(names)
-        off = [Note(code="not_configured", text="no key is set", provider=name) for name in names if name not in ready]
+        off = [Note(code="not_configured", text=_why_off(name), provider=name) for name in names if name not in ready]
         return FinderChain([cast("SourceFinder", self._provider(name, "find")) for name in ready], off=off)
 
     def extractor(self) -> Extractor:
@@ -141,17 +143,29 @@ class _Parts:
         if chosen.kind == "memory":
             from websearch_adapters.cache.memory import MemoryCache
 
-            return MemoryCache(entries=chosen.entries)
+            return RedactedCache(MemoryCache(entries=chosen.entries), self._configuration.redact)
         from websearch_adapters.cache.disk import DiskCache
 
         folder = self._settings.cache_dir / "values"
-        return self._own(DiskCache(folder, entries=chosen.entries, size_limit_bytes=chosen.size_limit_bytes))
+        disk = self._own(DiskCache(folder, entries=chosen.entries, size_limit_bytes=chosen.size_limit_bytes))
+        return RedactedCache(disk, self._configuration.redact)
 
     def credentials(self) -> Credentials:
-        from websearch_adapters.credentials.static import StaticKeys
+        from websearch_adapters.credentials.pool import KeyPool, PoolRules
+        from websearch_core.circuit import CircuitRules
 
-        tavily = self._settings.tavily
-        return StaticKeys(self._settings.keys(), cooldown_s=tavily.key_cooldown_s, quota_cooldown_s=tavily.quota_cooldown_s)
+        engine, tavily, firecrawl = self._settings.engine, self._settings.tavily, self._settings.firecrawl
+        common = PoolRules(
+            cooldown_s=tavily.key_cooldown_s,
+            quota_cooldown_s=tavily.quota_cooldown_s,
+            circuit=CircuitRules(threshold=tavily.service_failure_threshold, cooldown_s=tavily.service_cooldown_s),
+        )
+        rules = {
+            "grok": dataclasses.replace(common, at_once=engine.max_concurrency),
+            "tavily": dataclasses.replace(common, per_key=tavily.per_key_max_concurrency),
+            "firecrawl": dataclasses.replace(common, per_key=firecrawl.per_key_max_concurrency),
+        }
+        return self._own(KeyPool(self._settings.keys(), self._box.resolve(Cache), rules=rules))
 
     def library(self) -> Library:
         from websearch_adapters.library.index import SqliteLibrary
@@ -225,7 +239,7 @@ class _Parts:
         named = sorted(wanted)
         ready = self._settings.ready(named)
         probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready)])
-        off = [Health(part=name, state="off", detail="no key is set") for name in named if name not in ready]
+        off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
             off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
         versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
@@ -245,7 +259,13 @@ class _Parts:
             "chat": self._chat,
             "tavily": self._tavily,
             "firecrawl": self._firecrawl,
+            "searxng": self._searxng,
+            "keyless": self._keyless,
             "library": self._library_finder,
+            "github": self._github,
+            "stackexchange": self._stackexchange,
+            "arxiv": self._arxiv,
+            "wikipedia": self._wikipedia,
             "local": self._local_mapper if capability == "map" else self._local_reader,
         }
         key = f"{name} {capability}" if name == "local" else name
@@ -282,7 +302,22 @@ class _Parts:
     def _retry(self) -> RetryPolicy:
         chosen = self._settings.engine
         return RetryPolicy(
-            max_attempts=chosen.max_attempts, multiplier_s=chosen.retry_multiplier_s, max_wait_s=chosen.retry_max_wait_s
+            max_attempts=chosen.max_attempts,
+            multiplier_s=chosen.retry_multiplier_s,
+            max_wait_s=chosen.retry_max_wait_s,
+            max_retry_after_s=chosen.max_retry_after_s,
+        )
+
+    @property
+    def _phrases(self) -> Any:
+        from websearch_adapters.http.failures import Phrases
+
+        chosen = self._settings.engine
+        return Phrases(
+            retry=chosen.retry_phrases,
+            switch=chosen.switch_phrases,
+            stop=chosen.stop_phrases,
+            retryable_codes=chosen.retryable_codes,
         )
 
     def _xai(self) -> object:
@@ -291,9 +326,11 @@ class _Parts:
         chosen = self._settings.xai
         settings = XaiSettings(
             base_url=chosen.api_url,
+            fallback_model=self._settings.engine.fallback_model,
             web_search=chosen.web_search,
             x_search=chosen.x_search,
             retry=self._retry,
+            phrases=self._phrases,
             read_timeout_s=self._settings.engine.single_attempt_timeout_s,
         )
         return XaiResponses(self._http, settings, self._configuration.primary_model)
@@ -304,8 +341,10 @@ class _Parts:
         chosen = self._settings.chat
         settings = ChatSettings(
             base_url=chosen.api_url,
+            fallback_model=self._settings.engine.fallback_model,
             keyed=chosen.api_key is not None,
             retry=self._retry,
+            phrases=self._phrases,
             read_timeout_s=self._settings.engine.single_attempt_timeout_s,
         )
         return ChatCompletions(self._http, settings, self._configuration.primary_model)
@@ -313,13 +352,46 @@ class _Parts:
     def _tavily(self) -> object:
         from websearch_adapters.providers.tavily import Tavily, TavilySettings
 
-        return Tavily(self._http, TavilySettings(base_url=self._settings.tavily.api_url, retry=self._retry))
+        chosen = self._settings.tavily
+        keyless = chosen.keyless and not chosen.api_keys
+        return Tavily(self._http, TavilySettings(base_url=chosen.api_url, keyless=keyless, retry=self._retry))
 
     def _firecrawl(self) -> object:
         from websearch_adapters.providers.firecrawl import Firecrawl, FirecrawlSettings
 
         chosen = self._settings.firecrawl
         return Firecrawl(self._http, FirecrawlSettings(base_url=chosen.api_url, keyed=bool(chosen.api_keys), retry=self._retry))
+
+    def _searxng(self) -> object:
+        from websearch_adapters.providers.searxng import SearXng, SearXngSettings
+
+        return SearXng(self._http, SearXngSettings(base_url=self._settings.searxng.url, retry=self._retry))
+
+    def _keyless(self) -> object:
+        from websearch_adapters.providers.keyless import ENGINES, Keyless, KeylessSettings
+
+        engines = tuple(ENGINES[name] for name in self._settings.keyless.engines)
+        return Keyless(self._pages, KeylessSettings(engines=engines))
+
+    def _github(self) -> object:
+        from websearch_adapters.extract.github import GitHub, GitHubSettings
+
+        return GitHub(self._pages, self._http, GitHubSettings(keyed=self._settings.fetch.github_token is not None))
+
+    def _stackexchange(self) -> object:
+        from websearch_adapters.extract.stackexchange import StackExchange
+
+        return StackExchange(self._pages)
+
+    def _arxiv(self) -> object:
+        from websearch_adapters.extract.arxiv import Arxiv
+
+        return Arxiv(self._pages)
+
+    def _wikipedia(self) -> object:
+        from websearch_adapters.extract.wikipedia import Wikipedia
+
+        return Wikipedia(self._pages)
 
     def _library_finder(self) -> object:
         from websearch_adapters.providers.library import LibraryFinder
@@ -365,6 +437,10 @@ class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
 
     async def probe(self, *, live: bool = False) -> Health:
         return Health(part=self._name, state="failing", detail=f"{self._error.message}. {self._error.hint or ''}".strip())
+
+
+def _why_off(name: str) -> str:
+    return {"searxng": "no address is set", "keyless": "switched off", "library": "switched off"}.get(name, "no key is set")
 
 
 def _probes(parts: Iterable[object]) -> list[Probe]:

@@ -21,6 +21,7 @@ from mcp.server.lowlevel import Server
 from websearch_core import fence, outcome
 from websearch_core.errors import WebSearchError
 from websearch_core.outcome import Operation
+from websearch_core.redaction import Redactor
 from websearch_core.values import FetchResult, MapResult, Outcome, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
 
@@ -40,16 +41,18 @@ def make_server(
     budgets: Mapping[Operation, int] = MappingProxyType({}),
     patience_s: float = 50.0,
     progress_every_s: float = 3.0,
+    redact: Redactor | None = None,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
     `budgets`: operation → longest result of a call that does not say. `patience_s`: longest call of a caller that takes
-    no progress. The tool list is a constant of the arguments: the same
+    no progress. `redact` takes secrets out of results and errors. The tool list is a constant of the arguments: the same
     bytes every time, whatever the network does.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
     hidden = frozenset() if expose_model else frozenset({"model"})
     listed: list[types.Tool] = []
+    redact = redact or Redactor()
 
     async def list_tools(_: ServerRequestContext[Any], __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if not listed:
@@ -59,7 +62,8 @@ def make_server(
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         row = rows.get(params.name)
         if row is None:
-            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:64]!r}; known: {', '.join(rows)}")
+            asked = redact.text(params.name)[:64]
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {asked!r}; known: {', '.join(rows)}")
         progress = "progress_token" in (context.meta or {})
         max_chars = 24_000
         try:
@@ -75,7 +79,7 @@ def make_server(
             log.exception("incident %s in %s", incident, row.name)
             fault = WebSearchError(f"a fault of the server, incident {incident}", diagnostics={"incident": incident})
             result = outcome.failed(_blank(row, params.arguments), fault, row.operation)
-        return _reply(result, max_chars)
+        return _reply(redact.value(result), max_chars)
 
     return Server(
         name,

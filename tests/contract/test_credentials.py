@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from websearch_adapters.credentials.static import StaticKeys
+from websearch_adapters.cache.memory import MemoryCache
+from websearch_adapters.credentials.pool import KeyPool, PoolRules
 from websearch_core.ports import Credentials
 from websearch_core.testing.contracts import CredentialsContract, KeyPoolContract
-from websearch_core.testing.fakes import FakeClock, FakeCredentials
+from websearch_core.testing.fakes import FakeCache, FakeClock, FakeCredentials
 
 
 class TestFake(KeyPoolContract):
@@ -24,19 +25,34 @@ class TestFakeWithOneKey(CredentialsContract):
         return FakeCredentials({provider: keys[0]}, now=clock)
 
 
-class TestStaticKeys(KeyPoolContract):
+class TestKeyPool(KeyPoolContract):
     @pytest.fixture
     def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
-        return StaticKeys({provider: keys, "firecrawl": ["fc-another-providers-key"]}, now=clock)
+        return KeyPool({provider: keys, "firecrawl": ["fc-another-providers-key"]}, now=clock, clock=clock)
 
 
-class TestStaticKeysWithOneKey(CredentialsContract):
+class TestKeyPoolWithOneKey(CredentialsContract):
     @pytest.fixture
     def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
-        return StaticKeys({provider: keys}, now=clock)
+        return KeyPool({provider: keys}, now=clock, clock=clock)
 
 
-class TestStaticKeysWithManyKeys(TestStaticKeys):
+class TestKeyPoolWithManyKeys(TestKeyPool):
     @pytest.fixture
     def keys(self) -> Sequence[str]:
         return tuple(f"tvly-key-number-{number:04}" for number in range(12))
+
+
+class TestSharedKeyPool(KeyPoolContract):
+    """One request a key and two at once, through a cache that others use too."""
+
+    @pytest.fixture
+    def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
+        rules = {provider: PoolRules(per_key=1, at_once=2)}
+        return KeyPool({provider: keys}, MemoryCache(now=clock), rules=rules, now=clock, clock=clock)
+
+
+class TestKeyPoolOverACacheThatForgets(TestKeyPoolWithOneKey):
+    @pytest.fixture
+    def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
+        return KeyPool({provider: keys}, FakeCache(clock, forgetful=True), now=clock, clock=clock)

@@ -133,9 +133,14 @@ class TestWhatTheFakesAdd:
     async def test_credentials_keep_what_they_were_told(self) -> None:
         credentials = FakeCredentials({"tavily": "tvly-one"})
         error = AuthRejected("refused")
-        secret = await credentials.current("tavily")
-        assert await credentials.rejected("tavily", secret, error) is False
+        async with credentials.lease("tavily") as lease:
+            assert (lease.secret, lease.was_accepted, credentials.leased) == (Secret("tvly-one"), False, 1)
+            await lease.accepted()
+        async with credentials.lease("tavily") as again:
+            assert await again.failed(error) is False
+        assert lease.was_accepted
         assert credentials.told == [("tavily", Secret("tvly-one"), error)]
+        assert (credentials.succeeded, credentials.leased) == ([Secret("tvly-one")], 0)
 
     async def test_a_failing_library_fails_every_call(self) -> None:
         library = FakeLibrary([PAGE], failure=Unreachable("the disk is gone"))

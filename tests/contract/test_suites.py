@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pytest
 
-from websearch_core.errors import AuthRejected, InvalidInput, NotConfigured, OutOfCredit, ProviderError, RateLimited, Unreachable
+from websearch_core.errors import (
+    AuthRejected,
+    InvalidInput,
+    NotConfigured,
+    OutOfCredit,
+    ProviderError,
+    Unreachable,
+    WebSearchError,
+)
 from websearch_core.ports import Filter
 from websearch_core.testing import contracts
 from websearch_core.testing.contracts import (
@@ -34,6 +44,7 @@ from websearch_core.testing.fakes import (
     FakeEngine,
     FakeExtractor,
     FakeFinder,
+    FakeLease,
     FakeLibrary,
     FakeMapper,
     FakeProbe,
@@ -305,26 +316,57 @@ async def test_a_cache_that_breaks_a_promise_is_noticed() -> None:
 
 
 class Forgetful(FakeCredentials):
-    """Hands out refused keys again, and blames the key for everything."""
+    """Hands out the same key whatever happened to it, blames the keys for everything, and gives no key without one."""
 
-    async def current(self, provider: str, /) -> Secret:
+    @asynccontextmanager
+    async def lease(
+        self, provider: str, /, *, keyed: bool = True, tried: Mapping[Secret | None, WebSearchError] = MappingProxyType({})
+    ) -> AsyncIterator[FakeLease]:
         if provider not in self._keys:
             raise NotConfigured("no key", provider="another")
-        return Secret(self._keys[provider][0])
+        yield Blaming(self, provider, Secret(self._keys[provider][0]), {})
 
-    async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
-        self.told.append((provider, secret, error))
-        return len(self.told) < 3
+
+class Blaming(FakeLease):
+    async def failed(self, error: ProviderError, /) -> bool:
+        await super().failed(error)
+        return len(self._credentials.told) < 3
 
 
 class Chatty(FakeCredentials):
     """Shows its keys when it has none left."""
 
-    async def current(self, provider: str, /) -> Secret:
-        try:
-            return await super().current(provider)
-        except (AuthRejected, OutOfCredit, RateLimited) as error:
-            raise type(error)(f"no more of {KEYS[0]}", retry_after_s=error.retry_after_s) from None
+    def _all_out(self, provider: str, keys: Sequence[str]) -> ProviderError:
+        error = super()._all_out(provider, keys)
+        return type(error)(f"no more of {KEYS[0]}", retry_after_s=error.retry_after_s)
+
+
+class Losing(FakeCredentials):
+    """Has two leases, and gets back only those that end in peace."""
+
+    @asynccontextmanager
+    async def lease(
+        self, provider: str, /, *, keyed: bool = True, tried: Mapping[Secret | None, WebSearchError] = MappingProxyType({})
+    ) -> AsyncIterator[FakeLease]:
+        if self.leased == 2:
+            await asyncio.Event().wait()
+        self.leased += 1
+        yield FakeLease(self, provider, self._chosen(provider, tried), tried)
+        self.leased -= 1
+
+
+class Burning(FakeCredentials):
+    """Drops a key for whatever reason."""
+
+    def note(self, provider: str, secret: Secret | None, error: ProviderError) -> None:
+        super().note(provider, secret, OutOfCredit("burnt", provider=provider))
+
+
+class Resigned(FakeCredentials):
+    """Never goes on with another key after a failure that is no key's."""
+
+    def usable(self, provider: str, tried: Iterable[Secret | None] = ()) -> list[str]:
+        return super().usable(provider)
 
 
 async def test_credentials_that_break_a_promise_are_noticed() -> None:
@@ -335,6 +377,7 @@ async def test_credentials_that_break_a_promise_are_noticed() -> None:
 
     await refused(suite.test_hands_out_a_key_that_is_set(having(FakeCredentials, ["other"]), "tavily", KEYS))
     await refused(suite.test_without_a_key_it_is_not_configured(having(Forgetful), "nobody"))
+    await refused(suite.test_a_request_without_a_key_needs_none(having(Forgetful), "tavily", "nobody"))
     at_fault = suite.test_a_key_at_fault_is_not_handed_out_again_while_another_exists
     await refused(at_fault(having(Forgetful), "tavily", KEYS, AuthRejected))
     await refused(at_fault(having(FakeCredentials, KEYS[:1]), "tavily", KEYS, AuthRejected))
@@ -342,6 +385,7 @@ async def test_credentials_that_break_a_promise_are_noticed() -> None:
     await refused(silent(having(Forgetful), "tavily", KEYS, AuthRejected))
     await refused(silent(having(Chatty), "tavily", KEYS, AuthRejected))
     await refused(suite.test_a_failure_that_is_not_the_keys_costs_no_key(having(Forgetful), "tavily", KEYS))
+    await refused(suite.test_a_passing_failure_costs_no_key(having(Burning, KEYS[:1]), "tavily", KEYS))
     await refused(suite.test_a_limited_key_is_not_handed_out_while_another_is_free(having(Forgetful), "tavily", clock))
     limited = suite.test_with_every_key_limited_it_says_so_until_the_time_is_over
     await refused(limited(having(Forgetful), "tavily", KEYS, clock))
@@ -349,6 +393,10 @@ async def test_credentials_that_break_a_promise_are_noticed() -> None:
     frozen = FakeCredentials({"tavily": list(KEYS)}, now=lambda: 0.0)
     await refused(suite.test_a_limited_key_is_back_after_the_time_that_it_was_told(frozen, "tavily", KEYS, clock))
     await refused(suite.test_many_may_ask_at_once(having(FakeCredentials, ["other"]), "tavily", KEYS))
+    await refused(suite.test_a_cancelled_request_gives_its_key_back(having(Losing), "tavily", KEYS))
+    foreign = suite.test_a_request_that_ends_in_a_foreign_exception_gives_its_key_back
+    await refused(foreign(having(Losing), "tavily", KEYS))
+    await refused(suite.test_a_call_goes_on_with_a_key_that_it_has_not_tried(having(Resigned), "tavily"))
 
 
 class Sloppy(FakeLibrary):

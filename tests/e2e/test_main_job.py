@@ -100,7 +100,7 @@ async def test_fetch_and_map_without_any_key_read_a_loopback_site(tmp_path: Path
         assert page["content"].strip()
 
 
-@pytest.mark.requirement("OURS-29")
+@pytest.mark.requirement("OURS-29", "OURS-30")
 async def test_search_without_any_key_quotes_the_library(tmp_path: Path) -> None:
     import subprocess
 

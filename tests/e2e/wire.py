@@ -25,6 +25,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "GROK_",
         "TAVILY_",
         "FIRECRAWL_",
+        "SEARXNG_",
         "XAI_",
         "OPENAI_",
         "GITHUB_TOKEN",
@@ -33,7 +34,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "ALL_PROXY",
     )
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(prefixes)}
-    return {**kept, "WEBSEARCH_HOME": str(home), "NO_PROXY": "127.0.0.1,localhost", **more}
+    offline = {"WEBSEARCH_KEYLESS_ENABLED": "false", "NO_PROXY": "127.0.0.1,localhost"}  # a child is not held back by conftest
+    return {**kept, "WEBSEARCH_HOME": str(home), **offline, **more}
 
 
 class Wire:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 import websearch_core
 from upstreams.serve import transport
 from upstreams.xai import XaiUpstream
-from websearch_adapters.credentials.static import StaticKeys
+from websearch_adapters.credentials.pool import KeyPool
 from websearch_adapters.http.client import Http
 from websearch_adapters.providers.xai import XaiResponses, XaiSettings
 from websearch_core.chain import ExtractorChain, FinderChain
@@ -35,7 +35,7 @@ async def frames_of_a_search() -> list[str]:
             seen.extend(_ours(sys._getframe(), asyncio.all_tasks()))
         await upstream(scope, receive, send)
 
-    http = Http(StaticKeys({"grok": ["xai-key"]}), transport=transport(spying))
+    http = Http(KeyPool({"grok": ["xai-key"]}), transport=transport(spying))
     engine = XaiResponses(http, XaiSettings(base_url="http://xai.test/v1"), lambda: "grok-4.3")
     search = Search(engine=engine, finder=FinderChain([]), extractor=ExtractorChain([]), cache=FakeCache())
     async with Client(make_server(lambda _: search)) as client:

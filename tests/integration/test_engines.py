@@ -182,6 +182,7 @@ class TestAnswers:
         assert urls_of(answer) == [page.url for page in PAGES]
         assert answer.searched is searched
 
+    @pytest.mark.requirement("EDGE-15")
     @pytest.mark.parametrize(("kind", "searched"), [("xai", False), ("chat", None)])
     async def test_an_answer_from_memory_shows_no_search(self, kind: str, searched: bool | None) -> None:
         async with in_process(kind, upstream_of(kind, searched=False)) as engine:
@@ -268,6 +269,7 @@ class TestUnaskedForms:
         async with in_process(kind, upstream_of(kind, script=sse_quirk(quirk))) as engine:
             assert await engine.answer(QUERY) == expected
 
+    @pytest.mark.requirement("HEAD-19", "HEAD-20")
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
         "step",
@@ -285,6 +287,7 @@ class TestUnaskedForms:
             assert (await engine.answer(QUERY)).text.startswith(TEXT)
         assert len(upstream.requests) == 2
 
+    @pytest.mark.requirement("EDGE-05")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_a_login_page_is_a_wrong_address_that_is_named_and_asked_once(self, kind: str) -> None:
         upstream = upstream_of(kind, script=html_page())
@@ -355,6 +358,7 @@ class TestFailures:
             assert (await engine.answer(QUERY)).text.startswith(TEXT)
         assert [sent.key for sent in upstream.requests] == ["bad-key-0001", KEY]
 
+    @pytest.mark.requirement("P5-CLIENT-20")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_a_wrong_key_is_refused_and_shown_nowhere(self, kind: str) -> None:
         upstream = upstream_of(kind, keys={"another"})
@@ -363,6 +367,7 @@ class TestFailures:
         assert isinstance(error, AuthRejected)
         assert KEY not in f"{error!r} {error} {error.hint} {error.upstream_code} {error.diagnostics}"
 
+    @pytest.mark.requirement("P5-CLIENT-21")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_questions_side_by_side_do_not_share_attempts(self, kind: str) -> None:
         upstream = upstream_of(kind, script=status(503))
@@ -379,6 +384,7 @@ class TestFailures:
 
 
 class TestBrokenLines:
+    @pytest.mark.requirement("P5-CLIENT-14")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_a_stream_that_is_cut_is_never_an_answer(self, kind: str) -> None:
         upstream = upstream_of(kind, script=cut_after(bytes=3_000 if kind == "xai" else 700))
@@ -388,6 +394,7 @@ class TestBrokenLines:
         assert TEXT[:6] not in error.message
         assert len(upstream.requests) == 3
 
+    @pytest.mark.requirement("RS-SSE-01")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_the_answer_comes_while_the_line_stays_open(self, kind: str) -> None:
         upstream = upstream_of(kind, script=stall_after())
@@ -396,6 +403,7 @@ class TestBrokenLines:
                 assert (await engine.answer(QUERY)).text.startswith(TEXT)
             await upstream.until(lambda it: it.disconnects == 1)
 
+    @pytest.mark.requirement("P5-CLIENT-15")
     async def test_a_finish_reason_makes_a_chat_whole_though_the_line_breaks_after_it(self) -> None:
         chunk = json.dumps({"choices": [{"delta": {"content": "Yes."}, "finish_reason": "stop"}]})
         piece = f"data: {chunk}\n\n".encode()
@@ -407,6 +415,7 @@ class TestBrokenLines:
             assert (await engine.answer(QUERY)).text == "Yes."
         assert len(upstream.requests) == 1
 
+    @pytest.mark.requirement("EDGE-11", "EDGE-14")
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("step", [hang(), endless_comments(0.01)], ids=lambda step: step.name)
     async def test_cancelling_closes_the_connection(self, kind: str, step: Step) -> None:
@@ -419,6 +428,7 @@ class TestBrokenLines:
                 await asking
             await upstream.until(lambda it: it.disconnects == 1)
 
+    @pytest.mark.requirement("EDGE-05")
     @pytest.mark.parametrize("kind", KINDS)
     async def test_a_redirect_never_carries_the_key_elsewhere(self, kind: str) -> None:
         elsewhere = upstream_of(kind)

@@ -252,6 +252,7 @@ async def test_the_keyless_cap_is_not_knocked_at_again() -> None:
     assert len(upstream.requests) == 2
 
 
+@pytest.mark.requirement("RS-ROTATION-02")
 @pytest.mark.parametrize("code", [401, 429, 432, 433])
 async def test_a_key_at_fault_is_followed_by_the_next_one(code: int) -> None:
     upstream = TavilyUpstream(keys={"tvly-one": status(code), "tvly-two": ok()})
@@ -260,6 +261,7 @@ async def test_a_key_at_fault_is_followed_by_the_next_one(code: int) -> None:
     assert [request.key for request in upstream.requests] == ["tvly-one", "tvly-two"]
 
 
+@pytest.mark.requirement("RS-ROTATION-03")
 @pytest.mark.parametrize(("code", "kind"), [(401, AuthRejected), (432, OutOfCredit), (433, OutOfCredit)])
 async def test_the_last_key_at_fault_decides_and_is_tried_once(code: int, kind: type[Exception]) -> None:
     upstream = TavilyUpstream(script=status(code))
@@ -288,7 +290,7 @@ async def test_a_lasting_fault_of_the_service_ends_after_the_allowed_attempts() 
     ("step", "kind"),
     [
         (status(400), RequestRejected),
-        (status(404, body={"detail": "Not Found"}), RequestRejected),
+        (status(404, body={"detail": "Not Found"}), WrongAddress),
         (html_page(), WrongAddress),
         (not_json(), BadReply),
         (ok([1, 2]), BadReply),

@@ -6,6 +6,7 @@ reply to a sans-IO reader until the reader says that it is complete, so a stream
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import re
@@ -14,12 +15,14 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from websearch_adapters.http import failures
 from websearch_core import deadline, failover, urls
-from websearch_core.errors import AuthRejected, BadReply, ProviderError, WebSearchError, WrongAddress
+from websearch_core.errors import AuthRejected, BadReply, OutOfTime, ProviderError, WebSearchError, WrongAddress
 from websearch_core.events import SILENT, Observer
-from websearch_core.ports import Credentials
+from websearch_core.ports import Credentials, Lease
+from websearch_core.redaction import Redactor
 from websearch_core.retry import RetryPolicy
 from websearch_core.values import Note, Secret
 
@@ -167,8 +170,8 @@ class Http:
     ) -> Callable[[Request | Callable[[], Request], Callable[[], Reader[T]]], Awaitable[T]]:
         """`exchange`, repeated by the plan of one call; a policy alone is a plan for a provider without models.
 
-        The coroutine function that comes back raises what `exchange` raises, with the history of the call in its diagnostics, or
-        OutOfTime where no time is left to try again.
+        What comes back raises what `exchange` raises, with the history of the call in the diagnostics, or OutOfTime where no time
+        is left to try again.
         """
         import backoff
 
@@ -186,56 +189,66 @@ class Http:
             if (told := attempts.final_error(error)) is not error:
                 raise told from error
 
-        faults = (ProviderError, WrongAddress)
+        faults = (ProviderError, WrongAddress, OutOfTime)
         again = backoff.on_exception(waits, faults, giveup=cast("Any", give_up), on_giveup=end, jitter=None, logger=None)
-        return again(self.exchange)
+        return again(functools.partial(self.exchange, tried={}))
 
-    async def exchange(self, request: Request | Callable[[], Request], read: Callable[[], Reader[T]]) -> T:
+    async def exchange(
+        self,
+        request: Request | Callable[[], Request],
+        read: Callable[[], Reader[T]],
+        *,
+        tried: dict[Secret | None, WebSearchError] | None = None,
+    ) -> T:
         """Send one request, or the one to be made now, and read its reply to the end that the reader sees.
+
+        `tried` holds the keys that failed earlier in the same call, and takes up the one that fails now.
 
         Raises:
             ProviderError: by status, transport fault or the reader's verdict.
             NotConfigured: no key, or the address leads to a page or a redirect instead of an API.
+            QueueTimeout: the call's time ran out before it was its turn.
         """
         import httpx
 
+        tried = {} if tried is None else tried
         request = request if isinstance(request, Request) else request()
-        secret = await self._credentials.current(request.provider) if request.keyed else None
-        reader, response, size = read(), None, 0
-        with self._observe.span("http.request", provider=request.provider) as span:
-            try:
-                response = await self._opened().send(self._message(request, secret), stream=True)
-                span.note(status=response.status_code)
-                if response.status_code != 200:
-                    raise failures.from_response(
-                        response.status_code,
-                        response.headers,
-                        await _head(response),
-                        request.provider,
-                        request.base_url,
-                        request.phrases,
-                    )
-                async for chunk in response.aiter_bytes():
-                    size += len(chunk)
-                    if size > request.max_bytes:
-                        raise BadReply(f"more than {request.max_bytes:,} bytes came", provider=request.provider)
-                    if reader.feed(chunk):
-                        break
-                return reader.close()
-            except WebSearchError as error:
-                if secret is not None:
-                    _forget(secret, error)
-                if secret is not None and isinstance(error, ProviderError):
-                    error.another_key = await self._credentials.rejected(request.provider, secret, error)
-                raise
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                with suppress(WebSearchError):
-                    if size:  # a line that breaks after a whole reply has done no harm
-                        return reader.close()
-                raise failures.from_exception(error, request.provider, request.base_url) from error
-            finally:
-                if response is not None:
-                    await response.aclose()
+        async with self._credentials.lease(request.provider, keyed=request.keyed, tried=tried) as lease:
+            reader, response, size = read(), None, 0
+            with self._observe.span("http.request", provider=request.provider) as span:
+                try:
+                    response = await self._opened().send(self._message(request, lease.secret), stream=True)
+                    span.note(status=response.status_code)
+                    if response.status_code != 200:
+                        raise failures.from_response(
+                            response.status_code,
+                            response.headers,
+                            await _head(response),
+                            request.provider,
+                            request.base_url,
+                            request.phrases,
+                        )
+                    await lease.accepted()
+                    async for chunk in response.aiter_bytes():
+                        size += len(chunk)
+                        if size > request.max_bytes:
+                            raise BadReply(f"more than {request.max_bytes:,} bytes came", provider=request.provider)
+                        if reader.feed(chunk):
+                            break
+                    return reader.close()
+                except WebSearchError as error:
+                    await _note(error, lease, tried)
+                    raise
+                except (httpx.HTTPError, httpx.InvalidURL) as error:
+                    with suppress(WebSearchError):
+                        if size:  # a line that breaks after a whole reply has done no harm
+                            return reader.close()
+                    fault = failures.from_exception(error, request.provider, request.base_url)
+                    await _note(fault, lease, tried)
+                    raise fault from error
+                finally:
+                    if response is not None:
+                        await response.aclose()
 
     def _message(self, request: Request, secret: Secret | None) -> httpx.Request:
         import httpx
@@ -250,7 +263,7 @@ class Http:
             headers["Content-Type"] = "application/json"
         return self._opened().build_request(
             request.method,
-            request.base_url.rstrip("/") + request.path,
+            _address(request.base_url, request.path, keyed=secret is not None),
             content=body,
             headers=headers,
             timeout=httpx.Timeout(request.read_timeout_s, connect=self._connect_timeout_s, write=10.0, pool=None),
@@ -283,6 +296,16 @@ def api_base(url: str) -> str:
     return base if any(VERSION.fullmatch(segment) for segment in path.split("/")) else f"{base}/v1"
 
 
+def _address(base_url: str, path: str, *, keyed: bool) -> str:
+    """Where the request goes: the path below the base's own path, its query kept.
+
+    A user in the base would become a second Authorization header and take the key's place, so a keyed request goes without.
+    """
+    parts = urlsplit(base_url)
+    host = parts.netloc.rpartition("@")[2] if keyed else parts.netloc
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/") + path, parts.query, ""))
+
+
 def _header_value(secret: Secret, provider: str) -> str:
     if secret.value.isascii() and secret.value.isprintable():
         return secret.value
@@ -294,11 +317,24 @@ def _header_value(secret: Secret, provider: str) -> str:
     )
 
 
+async def _note(error: WebSearchError, lease: Lease, tried: dict[Secret | None, WebSearchError]) -> None:
+    """Take the key out of a failure's words, and tell the credentials of it.
+
+    Raises:
+        ProviderError: what the call comes to instead.
+    """
+    if lease.secret is not None:
+        _forget(lease.secret, error)
+    if isinstance(error, ProviderError):
+        error.another_key = await lease.failed(error)
+        tried[lease.secret] = error
+
+
 def _forget(secret: Secret, error: WebSearchError) -> None:
     """Take the key out of what an upstream echoed into an error."""
     if len(secret.value) < SHORTEST_KEY_CHARS:
         return
-    message = error.message.replace(secret.value, "***")
+    message = Redactor([secret.value]).text(error.message)
     error.message, error.args = message, (message,)
     pieces = [secret.value[at : at + 8] for at in range(max(len(secret.value) - 7, 1))]
     if error.upstream_code and any(re.sub(r"[^A-Za-z0-9_.:-]+", "_", piece) in error.upstream_code for piece in pieces):

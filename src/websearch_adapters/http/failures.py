@@ -10,9 +10,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from websearch_core.errors import (
@@ -29,11 +30,15 @@ from websearch_core.errors import (
     WebSearchError,
     WrongAddress,
 )
+from websearch_core.retry import RETRYABLE_CODES
 
 if TYPE_CHECKING:
     import httpx
 
 __all__ = [
+    "PHRASES",
+    "UNEXPLAINED",
+    "Phrases",
     "error_in_body",
     "from_exception",
     "from_response",
@@ -43,7 +48,35 @@ __all__ = [
     "shown_base",
 ]
 
-# In the order of decision; each phrase is matched in lower case against code, type and message together.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """What an operator knows about the words of an upstream's errors; it comes before everything that is built in.
+
+    A phrase is looked for, whatever its case, in code, type and message of an error with any status, in the order below.
+    """
+
+    retry: tuple[str, ...] = ()
+    """Passes by itself, such as a relay without a free account: ask the same model again."""
+    switch: tuple[str, ...] = ()
+    """Has to do with the model: ask another one."""
+    stop: tuple[str, ...] = ()
+    """Neither a repetition nor another model helps."""
+    retryable_codes: tuple[str, ...] = RETRYABLE_CODES
+    """Whole codes or types of errors that pass, whatever the status, unless it is one of those for a wrong request."""
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            texts = (text.strip().casefold() for text in getattr(self, name))
+            object.__setattr__(self, name, tuple(text for text in texts if text))
+
+
+PHRASES = Phrases()
+"""Nothing but what is built in."""
+UNEXPLAINED = {"message": "internal error"}
+"""The error of an upstream that reports one without a word on it; relays are known to recover."""
+
+# In the order of decision; each phrase is matched without case against code, type and message together.
 RELAY_ACCOUNT = (
     "上游账号不可用", "上游账号异常", "死号", "账号池暂时不可用", "账号池不可用", "upstream account unavailable",
     "upstream account is unavailable", "no available upstream account", "account pool unavailable",
@@ -56,48 +89,73 @@ CREDIT = (
     "exceeded your current quota",
     "额度不足", "余额不足",
 )  # fmt: skip
-MODEL = (
-    "model_not_found", "model not found", "model does not exist", "unknown model", "模型不存在", "model_access_denied",
-    "model_permission_denied", "permission denied for model", "does not have access to model", "not authorized to use model",
-    "无权访问模型", "模型无权限", "no available channel for model", "无可用渠道",
+# With status 429 alone, and unless the words speak of a short time: plans are named in many ways.
+PLAN = ("quota", "billing", "credit", "plan limit", "usage limit", "monthly limit", "insufficient")
+SHORT_TIME = re.compile(r"\b(?:per|each|a|/)\s*(?:second|minute|hour)\b|/\s?(?:s|sec|min|m|h)\b|\b[rt]p[ms]\b")
+UNKNOWN_MODEL = (
+    "model_not_found", "model not found", "model does not exist", "unknown model", "模型不存在", "no available channel for model",
+    "无可用渠道",
 )  # fmt: skip
+FORBIDDEN_MODEL = (
+    "model_access_denied", "model_permission_denied", "permission denied for model", "does not have access to model",
+    "not authorized to use model", "无权访问模型", "模型无权限",
+)  # fmt: skip
+UNAVAILABLE_MODEL = (
+    "model_unavailable", "model temporarily unavailable", "model is unavailable", "model overloaded", "模型暂时不可用",
+    "模型不可用",
+)  # fmt: skip
+# The same with the model's name inside of the phrase.
+UNKNOWN_NAMED = re.compile(r"\bmodel\b.{0,120}\b(?:does not exist|not found|not supported)\b|模型[^，。；]{1,80}不存在")
+FORBIDDEN_NAMED = re.compile(
+    r"\bnot (?:have (?:access|permission)|authori[sz]ed)\b.{0,40}\bmodel\b|\bpermission denied for the model\b"
+    r"|\baccess to (?:the )?model\b.{0,80}\bdenied\b|模型[^，。；]{1,80}无权限"
+)
+UNAVAILABLE_NAMED = re.compile(
+    r"\bmodel\s+\S{1,80}\s+(?:is\s+)?(?:currently\s+|temporarily\s+)?(?:unavailable|overloaded)\b|模型[^，。；]{1,80}不可用"
+)
 AUTH = (
     "invalid_api_key", "authentication_error", "invalid authentication", "incorrect api key", "api key invalid",
     "api key is invalid", "api key not valid", "valid api key", "invalid token", "token missing", "bad-credentials",
     "认证失败", "密钥无效", "无效的令牌",
 )  # fmt: skip
+KEY_NAMED = re.compile(
+    r"\bapi[ _-]?key\b.{0,40}\b(?:invalid|revoked|expired|missing|disabled)\b"
+    r"|\b(?:invalid|revoked|expired)\b.{0,40}\bapi[ _-]?key\b"
+)
+"""The same in other words, which mean it in an answer to a request (4xx) and not on a page about some outage."""
 PAGE = (
     "not supported", "no longer supported", "unsupported", "unsafe_domain_blocked", "agent_index_only",
     "scrape_prompt_injection_detected", "third_party_data_terms_required",
 )  # fmt: skip
-RATE = ("rate_limit", "rate limit", "too_many_requests", "too many requests", "resource-exhausted", "resource has been exhausted")
-RETRYABLE = (
-    "upstream_error", "server_error", "service_unavailable", "temporarily_unavailable", "temporarily unavailable",
-    "currently unavailable", "did not respond", "overloaded", "at capacity", "internal_error", "internal error",
+# In prose alone: as codes they are the operator's business.
+RATE = ("rate limit", "too many requests", "resource-exhausted", "resource has been exhausted")
+PASSING = (
+    "temporarily unavailable", "currently unavailable", "did not respond", "overloaded", "at capacity", "internal error",
 )  # fmt: skip
-MODEL_NAMED = re.compile(r"\bmodel\b.{0,120}\b(does not exist|not found|not supported)\b")
 WAIT_IN_TEXT = re.compile(
     r"(?:retry after|resets in:?|try again in)\s*(?:(\d{1,4})m\s*)?(\d{1,6}(?:\.\d{1,6})?)\s*(?:s|seconds?)\b", re.IGNORECASE
 )
-REJECTED_STATUSES = frozenset({400, 404, 405, 409, 410, 413, 415, 422})
+REJECTED_STATUSES = frozenset({405, 409, 410, 413, 415})
 
 
-def from_response(status: int, headers: Mapping[str, str], body: bytes, provider: str, base_url: str) -> WebSearchError:
+def from_response(
+    status: int, headers: Mapping[str, str], body: bytes, provider: str, base_url: str, phrases: Phrases = PHRASES
+) -> WebSearchError:
     """The error for a reply whose status is not 200; `body` may be cut."""
     if 300 <= status < 400:
         return _not_an_api(provider, base_url, "answers with a redirect", status=status)
     found = _fields(_parsed(body))
     if not found.text and body.lstrip()[:1] == b"<" and status in {401, 403, 404, 405}:
         return _not_an_api(provider, base_url, f"answers {status} with an HTML page", status=status)
-    return _judged(status, headers, found, provider, base_url)
+    return _judged(status, headers, found, provider, base_url, phrases=phrases)
 
 
-def error_in_body(payload: object, provider: str, base_url: str = "") -> ProviderError | None:
+def error_in_body(payload: object, provider: str, base_url: str = "", phrases: Phrases = PHRASES) -> ProviderError | None:
     """The error that a reply with status 200 carries as an `error` object or text; None when it carries none."""
     if not isinstance(payload, Mapping) or not payload.get("error"):
         return None
     found = _fields(payload)
-    error = _judged(200, {}, found, provider, base_url, meant=_status_in(found))
+    error = _judged(200, {}, found, provider, base_url, meant=_status_in(found), phrases=phrases)
     return error if isinstance(error, ProviderError) else BadReply(error.message, provider=provider, http_status=200)
 
 
@@ -124,7 +182,7 @@ def from_exception(error: httpx.HTTPError | httpx.InvalidURL, provider: str, bas
     )
 
 
-def json_object(body: bytes, *, provider: str, base_url: str = "") -> dict[str, Any]:
+def json_object(body: bytes, *, provider: str, base_url: str = "", phrases: Phrases = PHRASES) -> dict[str, Any]:
     """One JSON object out of a whole body.
 
     Raises:
@@ -137,7 +195,7 @@ def json_object(body: bytes, *, provider: str, base_url: str = "") -> dict[str, 
     payload = _parsed(text.encode("utf-8", "replace"))
     if not isinstance(payload, dict):
         raise BadReply("the reply is not a JSON object", provider=provider, diagnostics={"error_type": "invalid_response"})
-    if error := error_in_body(payload, provider, base_url):
+    if error := error_in_body(payload, provider, base_url, phrases):
         raise error
     return payload
 
@@ -175,37 +233,55 @@ def shown_base(base_url: str) -> str:
         return "the configured address"
 
 
-class _Found:
+class _Found(NamedTuple):
     """Code, type and message of an error body, wherever they stand."""
 
-    __slots__ = ("code", "text")
-
-    def __init__(self, code: str, text: str) -> None:
-        self.code = re.sub(r"[^A-Za-z0-9_.:-]+", "_", code)[:80] or None
-        self.text = text.lower()
+    code: str | None = None
+    """Code, else type, as a slug fit to show."""
+    codes: frozenset[str] = frozenset()
+    """Code and type as they are, without case."""
+    prose: str = ""
+    """What is written in words, without case."""
+    text: str = ""
+    """Everything together, without case."""
 
 
 def _fields(payload: object) -> _Found:
     if isinstance(payload, list) and payload:
         payload = payload[0]
     if isinstance(payload, str):
-        return _Found("", payload)
+        return _Found(prose=payload.casefold(), text=payload.casefold())
     if not isinstance(payload, Mapping):
-        return _Found("", "")
+        return _Found()
     inner = payload.get("error")
     if inner is None and isinstance(payload.get("detail"), Mapping):
         inner = payload["detail"].get("error", payload["detail"])
     where = inner if isinstance(inner, Mapping) else payload
-    code, kind = (where.get(name) for name in ("code", "type"))
+    slugs = [slug for name in ("code", "type") if (slug := _slug(where.get(name)))]
     message = inner if isinstance(inner, str) else where.get("message") or where.get("detail") or ""
-    words = [str(word) for word in (code, kind, message) if isinstance(word, (str, int)) and not isinstance(word, bool)]
+    prose = [slug for slug in slugs if " " in slug] + ([str(message)] if isinstance(message, (str, int)) else [])
     if isinstance(wait := where.get("retry_after_seconds"), int):
-        words.append(f"retry after {wait}s")
-    inner_json = _parsed(message.encode("utf-8", "replace")) if isinstance(message, str) and message.startswith("{") else None
-    if isinstance(inner_json, Mapping):
-        words.append(_fields(inner_json).text)
-    slugs = (str(word) for word in (code, kind) if isinstance(word, (str, int)) and word not in ("", False, True))
-    return _Found(next(slugs, ""), " ".join(words))
+        prose.append(f"retry after {wait}s")
+    wrapped = _wrapped(message)
+    return _Found(
+        code=re.sub(r"[^A-Za-z0-9_.:-]+", "_", slugs[0])[:80] if slugs else None,
+        codes=wrapped.codes.union(slug.casefold() for slug in slugs),
+        prose=" ".join([*prose, wrapped.prose]).casefold(),
+        text=" ".join([*slugs, *prose, wrapped.text]).casefold(),
+    )
+
+
+def _slug(value: object) -> str:
+    """A code or type as text; relays give numbers too."""
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+
+def _wrapped(message: object) -> _Found:
+    """The fields of a message that is JSON itself, as relays of relays have it."""
+    if not isinstance(message, str) or not message.startswith("{"):
+        return _Found()
+    inside = _parsed(message.encode("utf-8", "replace"))
+    return _fields(inside) if isinstance(inside, Mapping) else _Found()
 
 
 def _status_in(found: _Found) -> int:
@@ -213,64 +289,117 @@ def _status_in(found: _Found) -> int:
     return int(found.code) if found.code and re.fullmatch(r"[45]\d\d", found.code) else 200
 
 
+class _Verdict(NamedTuple):
+    """What an error amounts to."""
+
+    kind: type[ProviderError]
+    word: str
+    """The type of error for diagnostics."""
+    hint: str
+    passes: bool = False
+    """It may pass by itself although its class is not one that does."""
+
+
+LATER = "Try again later."
+OTHER_MODEL = "Set a model that this account may use."
+RELAY_IS_FULL = _Verdict(
+    Unreachable, "relay_upstream_account_unavailable", "The relay has no free account now; try again in a minute."
+)
+NO_CREDIT = _Verdict(
+    OutOfCredit, "quota_exhausted", "Credit or plan of {provider} is used up: add credit, another key, or wait for the reset."
+)
+MODEL_UNKNOWN = _Verdict(ModelRejected, "model_not_found", OTHER_MODEL)
+MODEL_FORBIDDEN = _Verdict(ModelRejected, "model_permission_denied", OTHER_MODEL)
+MODEL_UNAVAILABLE = _Verdict(ModelRejected, "model_unavailable", "Try again later, or set another model.", passes=True)
+KEY_REFUSED = _Verdict(AuthRejected, "authentication_error", "Check the key of {provider}.")
+KEY_FORBIDDEN = _Verdict(AuthRejected, "authentication_error", "Check the key of {provider} and what it may do.")
+PAGE_REFUSED = _Verdict(Declined, "declined", "Use another provider for this page.")
+REQUEST_WRONG = _Verdict(RequestRejected, "request_invalid", "Change the request; repeating it unchanged fails the same way.")
+STOPPED = _Verdict(RequestRejected, "upstream_rejected", "Repeating the request unchanged fails the same way.")
+NOT_THERE = _Verdict(RequestRejected, "upstream_rejected", "Check the address {base}: it may lack /v1 or name another version.")
+TOO_MANY = _Verdict(RateLimited, "rate_limited", LATER)
+DOWN = _Verdict(Unreachable, "upstream_unavailable", LATER)
+ODD = _Verdict(BadReply, "upstream_rejected", LATER)
+
+
 def _judged(
-    status: int, headers: Mapping[str, str], found: _Found, provider: str, base_url: str, *, meant: int | None = None
+    status: int,
+    headers: Mapping[str, str],
+    found: _Found,
+    provider: str,
+    base_url: str,
+    *,
+    phrases: Phrases,
+    meant: int | None = None,
 ) -> WebSearchError:
     """The error for a reply; `meant` is the status to judge by where it is not the one that came."""
-    kind, word, hint = _class_of(meant or status, found)
-    wait = retry_after_s(headers, found.text)
-    should = {key.lower(): value.lower() for key, value in headers.items()}.get("x-should-retry")
-    if should == "false" and kind in (RateLimited, Unreachable):
-        kind = RequestRejected
-    if should == "true" and kind in (RequestRejected, BadReply):
-        kind, word = Unreachable, "upstream_unavailable"
+    judged_by = meant or status
+    verdict = _by_operator(found, phrases) or _advised(
+        _by_words(judged_by, found) or _by_status(judged_by, found, phrases), headers
+    )
     said = "reports an error in a reply with status 200" if status == 200 else f"answers {status}"
-    return kind(
+    error = verdict.kind(
         f"{provider} {said}",
         provider=provider,
-        hint=hint.format(provider=provider, base=shown_base(base_url) if base_url else "its address"),
+        hint=verdict.hint.format(provider=provider, base=shown_base(base_url) if base_url else "its address"),
         http_status=status,
         upstream_code=found.code,
-        retry_after_s=wait,
-        diagnostics={"error_type": word},
+        retry_after_s=retry_after_s(headers, found.text),
+        diagnostics={"error_type": verdict.word},
     )
+    error.repeatable = error.repeatable or verdict.passes
+    return error
 
 
-def _class_of(status: int, found: _Found) -> tuple[type[ProviderError], str, str]:
-    """Error class, P5's error type and hint; words first, then status."""
-    later = "Try again later."
-    if _any(RELAY_ACCOUNT, found.text):
-        return (
-            Unreachable,
-            "relay_upstream_account_unavailable",
-            "The relay has no free account now; try again in a minute.",
-        )
-    if _any(CREDIT, found.text) or status in {402, 432, 433}:
-        return (
-            OutOfCredit,
-            "quota_exhausted",
-            "Credit or plan of {provider} is used up: add credit, another key, or wait for the reset.",
-        )
-    if _any(MODEL, found.text) or MODEL_NAMED.search(found.text):
-        return ModelRejected, "model_not_found", "Set a model that this account may use."
-    if status == 401 or _any(AUTH, found.text):
-        return AuthRejected, "authentication_error", "Check the key of {provider}."
+def _advised(verdict: _Verdict, headers: Mapping[str, str]) -> _Verdict:
+    """The verdict with the upstream's own word on whether to try again."""
+    should = {key.lower(): value.lower() for key, value in headers.items()}.get("x-should-retry")
+    if should == "false" and verdict.kind in {RateLimited, Unreachable}:
+        return verdict._replace(kind=RequestRejected)
+    if should == "true" and verdict.kind in {RequestRejected, BadReply}:
+        return verdict._replace(kind=Unreachable, word="upstream_unavailable")
+    return verdict
+
+
+def _by_operator(found: _Found, phrases: Phrases) -> _Verdict | None:
+    rows = ((phrases.retry, DOWN), (phrases.switch, MODEL_UNAVAILABLE), (phrases.stop, STOPPED))
+    return next((verdict for known, verdict in rows if _any(known, found.text)), None)
+
+
+def _by_words(status: int, found: _Found) -> _Verdict | None:
+    text = found.text
+    rows = (
+        (_any(RELAY_ACCOUNT, text), RELAY_IS_FULL),
+        (_any(CREDIT, text) or status in {402, 432, 433}, NO_CREDIT),
+        (status == 429 and _any(PLAN, text) and not SHORT_TIME.search(text), NO_CREDIT),
+        (_any(UNKNOWN_MODEL, text) or UNKNOWN_NAMED.search(text), MODEL_UNKNOWN),
+        (_any(FORBIDDEN_MODEL, text) or FORBIDDEN_NAMED.search(text), MODEL_FORBIDDEN),
+        (_any(UNAVAILABLE_MODEL, text) or UNAVAILABLE_NAMED.search(text), MODEL_UNAVAILABLE),
+        (_any(AUTH, text) or (400 <= status < 500 and KEY_NAMED.search(text)), KEY_REFUSED),
+    )
+    return next((verdict for is_meant, verdict in rows if is_meant), None)
+
+
+def _by_status(status: int, found: _Found, phrases: Phrases) -> _Verdict:
+    if status == 401:
+        return KEY_REFUSED
     if status == 403:
-        return (Declined, "declined", "Use another provider for this page.") if _any(PAGE, found.text) else (
-            AuthRejected, "authentication_error", "Check the key of {provider} and what it may do.")  # fmt: skip
+        return PAGE_REFUSED if _any(PAGE, found.text) else KEY_FORBIDDEN
+    if status in {400, 422}:
+        return REQUEST_WRONG
+    if codes := found.codes.intersection(phrases.retryable_codes):
+        return TOO_MANY if status == 429 or any(_is_rate(code) for code in codes) else DOWN
     if status == 404:
-        return (
-            RequestRejected,
-            "upstream_rejected",
-            "Check the address {base}: it may lack /v1 or name another version.",
-        )
+        return NOT_THERE
     if status in REJECTED_STATUSES:
-        return RequestRejected, "request_invalid", "Change the request; repeating it unchanged fails the same way."
-    if status == 429 or (status < 400 and _any(RATE, found.text)):
-        return RateLimited, "rate_limited", later
-    if status in {408, 425} or status >= 500 or _any(RETRYABLE, found.text):
-        return Unreachable, "upstream_unavailable", later
-    return BadReply, "upstream_rejected", later
+        return REQUEST_WRONG
+    if status == 429 or (status < 400 and _any(RATE, found.prose)):
+        return TOO_MANY
+    return DOWN if status in {408, 425} or status >= 500 or _any(PASSING, found.prose) else ODD
+
+
+def _is_rate(code: str) -> bool:
+    return "rate_limit" in code or code == "too_many_requests"
 
 
 def _any(phrases: tuple[str, ...], text: str) -> bool:

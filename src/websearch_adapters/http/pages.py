@@ -176,7 +176,7 @@ async def _fetched(asked: str, url: str, response: httpx.Response, *, limit: int
     host, status = urls.host(url), response.status_code
     if status >= 400:
         raise _status_error(host, status, response.headers)
-    if status >= 300:
+    if status >= 300 or status == 206:  # a part that nobody asked for is not the page
         raise BadReply(f"{host} answers {status} to a plain request", provider=PROVIDER, http_status=status)
     length = response.headers.get("content-length", "")
     if not cut and length.isdecimal() and int(length) > limit:

@@ -103,9 +103,10 @@ class EventReader:
 class ReplyBuffer:
     """Takes the bytes of a reply and hands out events if it is a stream, else the one JSON object."""
 
-    def __init__(self, provider: str, base_url: str = "") -> None:
+    def __init__(self, provider: str, base_url: str = "", phrases: failures.Phrases = failures.PHRASES) -> None:
         self._provider = provider
         self._base_url = base_url
+        self._phrases = phrases
         self._body = bytearray()
         self._events = EventReader()
         self._streamed: bool | None = None
@@ -141,7 +142,9 @@ class ReplyBuffer:
             ProviderError: neither JSON nor a stream (Unreachable, because relays recover from it), or an error with status 200.
         """
         try:
-            return failures.json_object(bytes(self._body), provider=self._provider, base_url=self._base_url)
+            return failures.json_object(
+                bytes(self._body), provider=self._provider, base_url=self._base_url, phrases=self._phrases
+            )
         except BadReply as error:
             if error.diagnostics.get("error_type") != "invalid_response":
                 raise
@@ -163,14 +166,16 @@ def is_event_stream(head: bytes) -> bool | None:
     return None if open_still else False
 
 
-def error_in_event(event: Event, payload: dict[str, Any], *, provider: str, base_url: str) -> ProviderError | None:
+def error_in_event(
+    event: Event, payload: dict[str, Any], *, provider: str, base_url: str, phrases: failures.Phrases = failures.PHRASES
+) -> ProviderError | None:
     """The error that an event reports: an `error` field, or an event or type that is called so."""
     if payload.get("error"):
-        return failures.error_in_body(payload, provider, base_url)
+        return failures.error_in_body(payload, provider, base_url, phrases)
     if event.name != "error" and payload.get("type") != "error":
         return None
     told = {key: value for key, value in payload.items() if key != "type"} or event.data
-    return failures.error_in_body({"error": told or {"code": "upstream_error"}}, provider, base_url)
+    return failures.error_in_body({"error": told or failures.UNEXPLAINED}, provider, base_url, phrases)
 
 
 def interrupted(provider: str, *, after_content: bool) -> Unreachable:

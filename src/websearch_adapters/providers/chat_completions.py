@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from websearch_adapters.http import failures
-from websearch_adapters.http.client import Http, JsonReply, Request, api_base
+from websearch_adapters.http.client import Attempts, Http, JsonReply, Request, api_base
 from websearch_adapters.http.sse import (
     DONE,
     Event,
@@ -36,7 +36,7 @@ from websearch_core.ports import AnswerEngine, Probe
 from websearch_core.retry import RetryPolicy
 from websearch_core.values import Answer, Health, Note, SearchQuery, Source, Usage
 
-__all__ = ["PROVIDER", "ChatCompletions", "ChatReply", "ChatSettings", "filter_notes", "from_wire", "to_wire"]
+__all__ = ["PROVIDER", "ChatCompletions", "ChatReply", "ChatSettings", "filter_notes", "from_wire", "model_name", "to_wire"]
 
 NAME = "grok"
 """Names the key, the errors and the spans."""
@@ -59,6 +59,8 @@ class ChatSettings:
     """A bare host, its /v1 or the whole endpoint; kept as the base."""
     model: str = ""
     """The model to use where nobody chooses one at run time."""
+    fallback_model: str = ""
+    """The model to go on with when the first one fails; empty: none."""
     keyed: bool = True
     """Send a key; local servers often want none."""
     web_search_tool: bool = True
@@ -67,6 +69,9 @@ class ChatSettings:
     """Ask for usage in streams; some servers answer 400 to the question."""
     read_timeout_s: float = 120.0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    """For each model."""
+    phrases: failures.Phrases = failures.PHRASES
+    """How errors are to be understood."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", api_base(self.base_url))
@@ -78,17 +83,26 @@ class ChatSettings:
 def to_wire(query: SearchQuery, *, model: str, settings: ChatSettings, now: datetime) -> dict[str, Any]:
     """The body of `POST /chat/completions`; at OpenRouter the model's `:online` stands for the search tool."""
     system, user = profile.request_messages(query, now=now)
-    online = urls.host_matches(settings.base_url, "openrouter.ai")
     body: dict[str, Any] = {
-        "model": f"{model}:online" if online and ":online" not in model else model,
+        "model": model_name(model, settings),
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
         "stream": True,
     }
     if settings.stream_options:
         body["stream_options"] = {"include_usage": True}
-    if settings.web_search_tool and not online:
+    if settings.web_search_tool and not _is_openrouter(settings):
         body["tools"] = [{"type": "web_search"}]
     return body
+
+
+def model_name(model: str, settings: ChatSettings) -> str:
+    """The model as it is sent; two spellings of one model come to the same."""
+    name = model.strip()
+    return f"{name}:online" if name and ":online" not in name and _is_openrouter(settings) else name
+
+
+def _is_openrouter(settings: ChatSettings) -> bool:
+    return urls.host_matches(settings.base_url, "openrouter.ai")
 
 
 def filter_notes(query: SearchQuery) -> tuple[Note, ...]:
@@ -103,7 +117,7 @@ def filter_notes(query: SearchQuery) -> tuple[Note, ...]:
     return (Note(code="filter_post_applied", text=text, provider=NAME),) if unkept else ()
 
 
-def from_wire(completion: Mapping[str, Any], *, base_url: str = "") -> Answer:
+def from_wire(completion: Mapping[str, Any], *, base_url: str = "", phrases: failures.Phrases = failures.PHRASES) -> Answer:
     """An answer from a completion object, or from a stream put together to one.
 
     Sources come from annotations, citations in the message and on top, `search_sources`, `search_results`, inline links and a
@@ -115,10 +129,10 @@ def from_wire(completion: Mapping[str, Any], *, base_url: str = "") -> Answer:
         Unreachable: the completion is empty.
         ProviderError: the completion reports a failure, by its code.
     """
-    if error := failures.error_in_body(completion, NAME, base_url):
+    if error := failures.error_in_body(completion, NAME, base_url, phrases):
         raise error
     message, finish = _message(completion), _finish(completion)
-    if finish == "error" and (error := failures.error_in_body({"error": {"code": "upstream_error"}}, NAME, base_url)):
+    if finish == "error" and (error := failures.error_in_body({"error": failures.UNEXPLAINED}, NAME, base_url, phrases)):
         raise error
     text = citations.without_thinking(clean(_content(message.get("content")))).strip()
     prose, listed = citations.split_sources(text, provider=LABEL)
@@ -143,9 +157,10 @@ class ChatReply:
     Chunks may carry no text, no choice, only a role, reasoning, usage or citations; each is kept from whichever brings it.
     """
 
-    def __init__(self, base_url: str = "") -> None:
+    def __init__(self, base_url: str = "", phrases: failures.Phrases = failures.PHRASES) -> None:
         self._base_url = base_url
-        self._reply = ReplyBuffer(NAME, base_url)
+        self._phrases = phrases
+        self._reply = ReplyBuffer(NAME, base_url, phrases)
         self._ended = False
         self._text: list[str] = []
         self._whole = ""
@@ -170,18 +185,18 @@ class ChatReply:
             WrongAddress, ProviderError: as `from_wire`, or a page came instead of a reply.
         """
         if not self._reply.streamed:
-            return from_wire(self._reply.body(), base_url=self._base_url)
+            return from_wire(self._reply.body(), base_url=self._base_url, phrases=self._phrases)
         if not self._ended:
             self._ended = any(self._take(event) for event in self._reply.flush())
         if not self._ended and not self._finish:
             raise interrupted(NAME, after_content=bool(self._content().strip()))
-        return from_wire(self._completion(), base_url=self._base_url)
+        return from_wire(self._completion(), base_url=self._base_url, phrases=self._phrases)
 
     def _take(self, event: Event) -> bool:
         if event.data.strip() == DONE or (event.name in {"done", "end"} and not event.data.strip()):
             return True
         chunk = json_fields(event.data)
-        if error := error_in_event(event, chunk, provider=NAME, base_url=self._base_url):
+        if error := error_in_event(event, chunk, provider=NAME, base_url=self._base_url, phrases=self._phrases):
             raise error
         for name in ON_TOP:
             self._top[name] += entries(chunk.get(name))
@@ -309,14 +324,20 @@ class ChatCompletions(AnswerEngine, Probe):
         self._now = now
 
     async def answer(self, query: SearchQuery, /) -> Answer:
-        """Answer with the sources that the reply names.
+        """Answer with the sources that the reply names, by the fallback model where the first one fails.
 
         Raises:
-            ProviderError: every way in which the engine can fail.
+            ProviderError: every way in which the engine can fail, with the attempts in the diagnostics.
+            OutOfTime: it failed, and no time was left to try again.
             WrongAddress: the address leads to a page or a redirect.
         """
-        answer = await self._http.retrying(self._settings.retry)(self._request(query), self._reader)
-        return dataclasses.replace(answer, notes=(*filter_notes(query), *answer.notes))
+        settings = self._settings
+        primary, fallback = (model_name(one, settings) for one in (query.model or self._model(), settings.fallback_model))
+        tries = Attempts(settings.retry, primary=primary, fallback=fallback)
+        answer = await self._http.retrying(tries)(lambda: self._request(query, tries.model), self._reader)
+        return dataclasses.replace(
+            answer, model=answer.model or tries.model, notes=(*tries.notes, *filter_notes(query), *answer.notes)
+        )
 
     async def probe(self, *, live: bool = False) -> Health:
         """List the models, which is free; with `live`, also answer a question of one word, which may be billed."""
@@ -325,7 +346,8 @@ class ChatCompletions(AnswerEngine, Probe):
     async def _examine(self, *, live: bool) -> Health:
         models, detail = await self._models()
         if live:
-            await self._http.exchange(self._request(SearchQuery(query=PROBE_QUESTION, depth="fast")), self._reader)
+            asked = self._request(SearchQuery(query=PROBE_QUESTION, depth="fast"), self._model())
+            await self._http.exchange(asked, self._reader)
         return Health(part=self.name, state="ok", detail=f"{'answers; ' if live else ''}{detail}", models=models)
 
     async def _models(self) -> tuple[tuple[str, ...], str]:
@@ -340,19 +362,20 @@ class ChatCompletions(AnswerEngine, Probe):
             return (), "does not list its models"
         return models, f"lists {len(models)} models"
 
-    def _request(self, query: SearchQuery) -> Request:
+    def _request(self, query: SearchQuery, model: str) -> Request:
         settings = self._settings
         return Request(
             provider=NAME,
             base_url=settings.base_url,
             path="/chat/completions",
-            body=to_wire(query, model=query.model or self._model(), settings=settings, now=self._now()),
+            body=to_wire(query, model=model, settings=settings, now=self._now()),
             keyed=settings.keyed,
             read_timeout_s=settings.read_timeout_s,
+            phrases=settings.phrases,
         )
 
     def _reader(self) -> ChatReply:
-        return ChatReply(self._settings.base_url)
+        return ChatReply(self._settings.base_url, self._settings.phrases)
 
 
 def _make(settings: ChatSettings, http: Http) -> ChatCompletions:

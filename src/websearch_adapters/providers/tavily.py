@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from websearch_adapters.http.client import Http, JsonReply, Request
+from websearch_adapters.http.failures import shown_base
 from websearch_adapters.provider import (
     Provider,
     bare_hosts,
@@ -30,7 +31,17 @@ from websearch_adapters.provider import (
     web_address,
 )
 from websearch_core import urls
-from websearch_core.errors import AuthRejected, BadReply, Declined, EmptyResult, NotConfigured, ProviderError, Unreachable
+from websearch_core.errors import (
+    AuthRejected,
+    BadReply,
+    Declined,
+    EmptyResult,
+    NotConfigured,
+    ProviderError,
+    RequestRejected,
+    Unreachable,
+    WrongAddress,
+)
 from websearch_core.ports import Filter
 from websearch_core.retry import RetryPolicy
 from websearch_core.values import FetchRequest, Health, Link, MapRequest, Note, Page, SearchQuery, SiteMap, Source, SourceList
@@ -46,6 +57,8 @@ DEFAULT_RESULTS = 5
 REFUSED = re.compile(r"forbidden|denied|not (allowed|supported|found)|blocked|robots|unauthori[sz]ed|paywall", re.IGNORECASE)
 PAGE_STATUS = re.compile(r"\b([45]\d\d)\b")
 PASSING_STATUSES = frozenset({408, 425, 429})
+ABOUT_THE_REQUEST = frozenset({None, 200, 400, 422})
+"""Any other status that is not about the key comes from something that is not this API, or not this version of it."""
 
 ExtractDepth: TypeAlias = Literal["basic", "advanced"]
 
@@ -222,6 +235,17 @@ def _no_page(failed: object) -> ProviderError:
     return kind(f"tavily {what}{said}", provider=NAME, hint=hint, diagnostics={"page_status": status} if status else {})
 
 
+def _wrong_address(error: ProviderError, base_url: str) -> WrongAddress:
+    return WrongAddress(
+        f"{error.message}, which this service never does at the right address",
+        provider=NAME,
+        hint=f"Check TAVILY_API_URL: {shown_base(base_url)} is not the base of this API.",
+        http_status=error.http_status,
+        upstream_code=error.upstream_code,
+        diagnostics=error.diagnostics,
+    )
+
+
 def _map_notes(request: MapRequest, root: str) -> tuple[Note, ...]:
     notes = []
     if not root:
@@ -324,7 +348,12 @@ class Tavily:
             keyed=not settings.keyless,
             read_timeout_s=read_timeout_s or settings.read_timeout_s,
         )
-        return await self._http.retrying(settings.retry)(request, lambda: JsonReply(NAME, request.base_url))
+        try:
+            return await self._http.retrying(settings.retry)(request, lambda: JsonReply(NAME, request.base_url))
+        except (RequestRejected, BadReply) as error:
+            if error.http_status in ABOUT_THE_REQUEST:
+                raise
+            raise _wrong_address(error, settings.base_url) from error
 
 
 def _make(settings: TavilySettings, http: Http) -> Tavily:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from websearch_adapters.http import failures
-from websearch_adapters.http.client import Http, JsonReply, Request, api_base
+from websearch_adapters.http.client import Attempts, Http, JsonReply, Request, api_base
 from websearch_adapters.http.sse import (
     DONE,
     Event,
@@ -64,6 +64,8 @@ class XaiSettings:
     """A bare host, its /v1 or the whole endpoint; kept as the base."""
     model: str = "grok-4.3"
     """The model to use where nobody chooses one at run time."""
+    fallback_model: str = ""
+    """The model to go on with when the first one fails; empty: none."""
     web_search: bool = True
     x_search: bool = False
     """Let the model search posts on X too; billed by posts and profiles read."""
@@ -73,6 +75,9 @@ class XaiSettings:
     """Let xAI keep the answer for 30 days."""
     read_timeout_s: float = 120.0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    """For each model."""
+    phrases: failures.Phrases = failures.PHRASES
+    """How errors are to be understood."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", api_base(self.base_url))
@@ -113,7 +118,7 @@ def filter_notes(query: SearchQuery, settings: XaiSettings) -> tuple[Note, ...]:
     return (Note(code="filter_post_applied", text=text, provider=NAME),)
 
 
-def from_wire(response: Mapping[str, Any], *, base_url: str = "") -> Answer:
+def from_wire(response: Mapping[str, Any], *, base_url: str = "", phrases: failures.Phrases = failures.PHRASES) -> Answer:
     """An answer from a response object of 2025 or 2026, or a relay's variant of it.
 
     Sources come from annotations, search calls, `citations`, inline markers and a closing list, cited ones first.
@@ -123,9 +128,9 @@ def from_wire(response: Mapping[str, Any], *, base_url: str = "") -> Answer:
         Unreachable: the response is empty or not finished.
         ProviderError: the response reports a failure, by its code.
     """
-    if error := failures.error_in_body(response, NAME, base_url):
+    if error := failures.error_in_body(response, NAME, base_url, phrases):
         raise error
-    _require_finished(response, base_url)
+    _require_finished(response, base_url, phrases)
     prose, listed = citations.split_sources(_text(response), provider=LABEL)
     if not prose:
         raise _blank(response)
@@ -151,9 +156,10 @@ class ResponsesReply:
     The most complete telling counts, and only that one.
     """
 
-    def __init__(self, base_url: str = "") -> None:
+    def __init__(self, base_url: str = "", phrases: failures.Phrases = failures.PHRASES) -> None:
         self._base_url = base_url
-        self._reply = ReplyBuffer(NAME, base_url)
+        self._phrases = phrases
+        self._reply = ReplyBuffer(NAME, base_url, phrases)
         self._final: dict[str, Any] | None = None
         self._items: dict[int, dict[str, Any]] = {}
         self._pieces: dict[Place, list[str]] = {}
@@ -176,18 +182,18 @@ class ResponsesReply:
             WrongAddress, ProviderError: as `from_wire`, or a page came instead of a reply.
         """
         if not self._reply.streamed:
-            return from_wire(self._reply.body(), base_url=self._base_url)
+            return from_wire(self._reply.body(), base_url=self._base_url, phrases=self._phrases)
         if self._final is None and not any(self._take(event) for event in self._reply.flush()):
             raise interrupted(NAME, after_content=any(map(_item_text, self._collected())))
-        return from_wire(self._response(), base_url=self._base_url)
+        return from_wire(self._response(), base_url=self._base_url, phrases=self._phrases)
 
     def _take(self, event: Event) -> bool:
         payload = json_fields(event.data)
-        if error := error_in_event(event, payload, provider=NAME, base_url=self._base_url):
+        if error := error_in_event(event, payload, provider=NAME, base_url=self._base_url, phrases=self._phrases):
             raise error
         kind = words(payload.get("type")) or event.name
         if kind == "response.failed":
-            raise _failure(fields(payload.get("response")), self._base_url)
+            raise _failure(fields(payload.get("response")), self._base_url, self._phrases)
         if kind in ENDINGS or event.data.strip() == DONE:
             status = {"status": "incomplete"} if kind == "response.incomplete" else {}
             self._final = {**status, **fields(payload.get("response"))}
@@ -350,17 +356,17 @@ def _index(value: object) -> int:
     return _count(value) or 0
 
 
-def _require_finished(response: Mapping[str, Any], base_url: str) -> None:
+def _require_finished(response: Mapping[str, Any], base_url: str, phrases: failures.Phrases) -> None:
     status = words(response.get("status"))
     if status == "failed":
-        raise _failure(response, base_url)
+        raise _failure(response, base_url, phrases)
     if status in {"in_progress", "queued", "cancelled"}:
         raise interrupted(NAME, after_content=bool(_text(response)))
 
 
-def _failure(response: Mapping[str, Any], base_url: str) -> ProviderError:
-    told = response.get("error") or {"code": "server_error"}
-    return failures.error_in_body({"error": told}, NAME, base_url) or BadReply("the response failed", provider=NAME)
+def _failure(response: Mapping[str, Any], base_url: str, phrases: failures.Phrases) -> ProviderError:
+    told = response.get("error") or failures.UNEXPLAINED
+    return failures.error_in_body({"error": told}, NAME, base_url, phrases) or BadReply("the response failed", provider=NAME)
 
 
 def _reason(response: Mapping[str, Any]) -> str:
@@ -411,14 +417,18 @@ class XaiResponses(AnswerEngine, Probe):
         self._now = now
 
     async def answer(self, query: SearchQuery, /) -> Answer:
-        """Answer with the sources that the reply names.
+        """Answer with the sources that the reply names, by the fallback model where the first one fails.
 
         Raises:
-            ProviderError: every way in which the engine can fail.
+            ProviderError: every way in which the engine can fail, with the attempts in the diagnostics.
+            OutOfTime: it failed, and no time was left to try again.
             WrongAddress: the address leads to a page or a redirect.
         """
-        answer = await self._http.retrying(self._settings.retry)(self._request(query), self._reader)
-        return dataclasses.replace(answer, notes=(*filter_notes(query, self._settings), *answer.notes))
+        settings = self._settings
+        tries = Attempts(settings.retry, primary=query.model or self._model(), fallback=settings.fallback_model)
+        answer = await self._http.retrying(tries)(lambda: self._request(query, tries.model), self._reader)
+        notes = (*tries.notes, *filter_notes(query, settings), *answer.notes)
+        return dataclasses.replace(answer, model=answer.model or tries.model, notes=notes)
 
     async def probe(self, *, live: bool = False) -> Health:
         """List the models, which is free; with `live`, also answer a question of one word, which is billed."""
@@ -429,22 +439,24 @@ class XaiResponses(AnswerEngine, Probe):
         listing = Request(provider=NAME, base_url=base_url, path="/models", method="GET", read_timeout_s=10.0)
         models = model_names(await self._http.exchange(listing, lambda: JsonReply(NAME, base_url)))
         if live:
-            await self._http.exchange(self._request(SearchQuery(query=PROBE_QUESTION, depth="fast")), self._reader)
+            asked = self._request(SearchQuery(query=PROBE_QUESTION, depth="fast"), self._model())
+            await self._http.exchange(asked, self._reader)
         detail = f"{'answers; ' if live else ''}lists {len(models)} models"
         return Health(part=self.name, state="ok", detail=detail, models=models)
 
-    def _request(self, query: SearchQuery) -> Request:
+    def _request(self, query: SearchQuery, model: str) -> Request:
         settings = self._settings
         return Request(
             provider=NAME,
             base_url=settings.base_url,
             path="/responses",
-            body=to_wire(query, model=query.model or self._model(), settings=settings, now=self._now()),
+            body=to_wire(query, model=model, settings=settings, now=self._now()),
             read_timeout_s=settings.read_timeout_s,
+            phrases=settings.phrases,
         )
 
     def _reader(self) -> ResponsesReply:
-        return ResponsesReply(self._settings.base_url)
+        return ResponsesReply(self._settings.base_url, self._settings.phrases)
 
 
 def _make(settings: XaiSettings, http: Http) -> XaiResponses:

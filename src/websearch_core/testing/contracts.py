@@ -35,6 +35,7 @@ from websearch_core.errors import (
     OutOfCredit,
     ProviderError,
     RateLimited,
+    Unreachable,
     WebSearchError,
 )
 from websearch_core.ports import (
@@ -57,6 +58,7 @@ from websearch_core.values import (
     Note,
     Page,
     SearchQuery,
+    Secret,
     SiteMap,
     Source,
     SourceList,
@@ -687,53 +689,82 @@ class CredentialsContract(_Suite):
         return FakeClock()
 
     async def test_hands_out_a_key_that_is_set(self, credentials: Credentials, provider: str, keys: Sequence[str]) -> None:
-        assert (await credentials.current(provider)).value in keys
+        assert await _used(credentials, provider) in keys
 
     async def test_without_a_key_it_is_not_configured(self, credentials: Credentials, stranger: str) -> None:
         with pytest.raises(NotConfigured) as caught:
-            await credentials.current(stranger)
+            await _used(credentials, stranger)
         assert stranger in f"{caught.value.message} {caught.value.provider}"
+
+    async def test_a_request_without_a_key_needs_none(self, credentials: Credentials, provider: str, stranger: str) -> None:
+        for name in (provider, stranger):
+            async with credentials.lease(name, keyed=False) as lease:
+                await lease.accepted()
+                assert lease.secret is None
 
     @pytest.mark.parametrize("kind", [AuthRejected, OutOfCredit])
     async def test_a_key_at_fault_is_not_handed_out_again_while_another_exists(
         self, credentials: Credentials, provider: str, keys: Sequence[str], kind: type[ProviderError]
     ) -> None:
-        seen, more = [], True
-        while more:
-            secret = await credentials.current(provider)
-            assert secret.value not in seen
-            seen.append(secret.value)
-            more = await credentials.rejected(provider, secret, kind("refused", provider=provider))
+        seen = await _tried_out(credentials, provider, kind("refused", provider=provider))
+        assert len(set(seen)) == len(seen)
         assert sorted(seen) == sorted(keys)
 
     @pytest.mark.parametrize("kind", [AuthRejected, OutOfCredit])
     async def test_with_every_key_at_fault_it_says_why_and_shows_none(
         self, credentials: Credentials, provider: str, keys: Sequence[str], kind: type[ProviderError]
     ) -> None:
-        for key in await _used_up(credentials, provider, kind("refused", provider=provider, retry_after_s=30.0)):
+        for key in await _tried_out(credentials, provider, kind("refused", provider=provider, retry_after_s=30.0)):
             assert key in keys
         with pytest.raises(kind) as caught:
-            await credentials.current(provider)
+            await _used(credentials, provider)
         _is_presentable(caught.value, keys)
 
     async def test_a_limited_key_is_back_after_the_time_that_it_was_told(
         self, credentials: Credentials, provider: str, keys: Sequence[str], clock: FakeClock
     ) -> None:
-        await _used_up(credentials, provider, RateLimited("slow down", provider=provider, retry_after_s=30.0))
+        await _tried_out(credentials, provider, RateLimited("slow down", provider=provider, retry_after_s=30.0))
         clock.advance(31)
-        assert (await credentials.current(provider)).value in keys
+        assert await _used(credentials, provider) in keys
 
     async def test_a_failure_that_is_not_the_keys_costs_no_key(
         self, credentials: Credentials, provider: str, keys: Sequence[str]
     ) -> None:
         for _ in range(len(keys) + 1):
-            secret = await credentials.current(provider)
-            assert await credentials.rejected(provider, secret, BadReply("nonsense", provider=provider)) is False
-        assert (await credentials.current(provider)).value in keys
+            async with credentials.lease(provider) as lease:
+                assert await lease.failed(BadReply("nonsense", provider=provider)) is False
+        assert await _used(credentials, provider) in keys
+
+    async def test_a_passing_failure_costs_no_key(self, credentials: Credentials, provider: str, keys: Sequence[str]) -> None:
+        async with credentials.lease(provider) as lease:
+            await lease.failed(Unreachable("silent", provider=provider))
+        assert await _used(credentials, provider) in keys
 
     async def test_many_may_ask_at_once(self, credentials: Credentials, provider: str, keys: Sequence[str]) -> None:
-        secrets = await _soon(asyncio.gather(*(credentials.current(provider) for _ in range(10))))
-        assert {secret.value for secret in secrets} <= set(keys)
+        used = await _soon(asyncio.gather(*(_used(credentials, provider) for _ in range(10))))
+        assert set(used) <= set(keys)
+
+    async def test_a_cancelled_request_gives_its_key_back(
+        self, credentials: Credentials, provider: str, keys: Sequence[str]
+    ) -> None:
+        """Whoever hands a key to one request at a time must get it back from every one."""
+        for _ in range(2 * len(keys)):
+            entered = asyncio.Event()
+            request = asyncio.ensure_future(_holding(credentials, provider, entered))
+            await _soon(entered.wait())
+            request.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await request
+        assert await _soon(_used(credentials, provider)) in keys
+
+    async def test_a_request_that_ends_in_a_foreign_exception_gives_its_key_back(
+        self, credentials: Credentials, provider: str, keys: Sequence[str]
+    ) -> None:
+        for _ in range(2 * len(keys)):
+            with pytest.raises(ZeroDivisionError):
+                async with credentials.lease(provider):
+                    raise ZeroDivisionError
+        assert await _soon(_used(credentials, provider)) in keys
 
 
 class KeyPoolContract(CredentialsContract):
@@ -746,31 +777,60 @@ class KeyPoolContract(CredentialsContract):
     async def test_a_limited_key_is_not_handed_out_while_another_is_free(
         self, credentials: Credentials, provider: str, clock: FakeClock
     ) -> None:
-        limited = await credentials.current(provider)
-        error = RateLimited("slow down", provider=provider, retry_after_s=30.0)
-        assert await credentials.rejected(provider, limited, error) is True
+        async with credentials.lease(provider) as lease:
+            limited = lease.secret
+            assert await lease.failed(RateLimited("slow down", provider=provider, retry_after_s=30.0)) is True
         clock.advance(29)
-        assert limited not in [await credentials.current(provider) for _ in range(3)]
+        assert limited is not None
+        assert limited.value not in [await _used(credentials, provider) for _ in range(3)]
 
     async def test_with_every_key_limited_it_says_so_until_the_time_is_over(
         self, credentials: Credentials, provider: str, keys: Sequence[str], clock: FakeClock
     ) -> None:
-        await _used_up(credentials, provider, RateLimited("slow down", provider=provider, retry_after_s=30.0))
+        await _tried_out(credentials, provider, RateLimited("slow down", provider=provider, retry_after_s=30.0))
         clock.advance(29)
         with pytest.raises(RateLimited) as caught:
-            await credentials.current(provider)
+            await _used(credentials, provider)
         _is_presentable(caught.value, keys)
         assert caught.value.retry_after_s is not None
         assert 0 < caught.value.retry_after_s <= 30
 
+    async def test_a_call_goes_on_with_a_key_that_it_has_not_tried(self, credentials: Credentials, provider: str) -> None:
+        """Also after a failure that no key is to blame for, and although the key that failed stays healthy."""
+        error = Unreachable("silent", provider=provider)
+        async with credentials.lease(provider) as lease:
+            first = lease.secret
+            assert await lease.failed(error) is True
+        async with credentials.lease(provider, tried={first: error}) as lease:
+            assert lease.secret != first
 
-async def _used_up(credentials: Credentials, provider: str, error: ProviderError) -> list[str]:
-    used, more = [], True
-    while more:
-        secret = await credentials.current(provider)
-        used.append(secret.value)
-        more = await credentials.rejected(provider, secret, error)
-    return used
+
+async def _used(credentials: Credentials, provider: str) -> str:
+    """The key of a request that ends well."""
+    async with credentials.lease(provider) as lease:
+        assert lease.secret is not None
+        await lease.accepted()
+        return lease.secret.value
+
+
+async def _holding(credentials: Credentials, provider: str, entered: asyncio.Event) -> None:
+    async with credentials.lease(provider):
+        entered.set()
+        await asyncio.Event().wait()
+
+
+async def _tried_out(credentials: Credentials, provider: str, error: ProviderError) -> list[str]:
+    """The keys that one call goes through when each of them fails with `error`."""
+    tried: dict[Secret | None, WebSearchError] = {}
+    seen: list[str] = []
+    more = True
+    while more and len(seen) < 100:
+        async with credentials.lease(provider, tried=tried) as lease:
+            assert lease.secret is not None
+            more = await lease.failed(error)
+            tried[lease.secret] = error
+            seen.append(lease.secret.value)
+    return seen
 
 
 # --- library ------------------------------------------------------------------------------------------------------

@@ -11,12 +11,21 @@ import dataclasses
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 
 from websearch_core import urls
-from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, ProviderError, RateLimited, WebSearchError
+from websearch_core.errors import (
+    AuthRejected,
+    NotConfigured,
+    OutOfCredit,
+    ProviderError,
+    RateLimited,
+    Unreachable,
+    WebSearchError,
+)
 from websearch_core.events import Fact
 from websearch_core.ports import Filter
 from websearch_core.values import (
@@ -44,6 +53,7 @@ __all__ = [
     "FakeEngine",
     "FakeExtractor",
     "FakeFinder",
+    "FakeLease",
     "FakeLibrary",
     "FakeMapper",
     "FakeProbe",
@@ -279,7 +289,7 @@ class FakeCache:
 
 
 class FakeCredentials:
-    """Keys by provider, used in the order given. `told` keeps what was reported, in order.
+    """Keys by provider, used in the order given, without any queue.
 
     A refused or used-up key stays out; a limited one rests as long as it was told to, or a second, unless it is the only one.
     """
@@ -288,36 +298,86 @@ class FakeCredentials:
         self._keys = {name: [given] if isinstance(given, str) else list(given) for name, given in keys.items()}
         self._now = now
         self._out: dict[tuple[str, str], tuple[ProviderError, float]] = {}
-        self.told: list[tuple[str, Secret, ProviderError]] = []
+        self.told: list[tuple[str, Secret | None, ProviderError]] = []
+        """What was reported as failed, in order."""
+        self.succeeded: list[Secret | None] = []
+        """The keys of requests that ended well, in order."""
+        self.leased = 0
+        """Leases that are not given back."""
 
-    async def current(self, provider: str, /) -> Secret:
-        """The first key that is not out."""
+    @asynccontextmanager
+    async def lease(
+        self,
+        provider: str,
+        /,
+        *,
+        keyed: bool = True,
+        tried: Mapping[Secret | None, WebSearchError] = MappingProxyType({}),
+    ) -> AsyncIterator[FakeLease]:
+        """The first key that is not out, and if possible not tried."""
+        lease = FakeLease(self, provider, self._chosen(provider, tried) if keyed else None, tried)
+        self.leased += 1
+        try:
+            yield lease
+            if not lease.has_failed:
+                self.succeeded.append(lease.secret)
+        finally:
+            self.leased -= 1
+
+    def note(self, provider: str, secret: Secret | None, error: ProviderError) -> None:
+        """Put the key out where the error blames the key."""
+        self.told.append((provider, secret, error))
+        if secret is None or not isinstance(error, (AuthRejected, OutOfCredit, RateLimited)):
+            return
+        rest_s = (error.retry_after_s or 1.0) if isinstance(error, RateLimited) else float("inf")
+        self._out[provider, secret.value] = (error, self._now() + rest_s)
+
+    def usable(self, provider: str, tried: Iterable[Secret | None] = ()) -> list[str]:
+        """The keys that are neither out nor tried."""
+        keys, free = self._keys.get(provider, []), (None, 0.0)
+        named = {secret.value for secret in tried if secret is not None}
+        return [key for key in keys if key not in named and self._out.get((provider, key), free)[1] <= self._now()]
+
+    def _chosen(self, provider: str, tried: Iterable[Secret | None]) -> Secret:
         keys = self._keys.get(provider) or []
         if not keys:
             raise NotConfigured(f"no key is set for {provider}", provider=provider, hint=f"Set the key of {provider}.")
-        if usable := self._usable(provider):
+        if usable := self.usable(provider, tried) or self.usable(provider):
             return Secret(usable[0])
         if len(keys) == 1 and isinstance(self._out[provider, keys[0]][0], RateLimited):
             return Secret(keys[0])
         raise self._all_out(provider, keys)
 
-    async def rejected(self, provider: str, secret: Secret, error: ProviderError, /) -> bool:
-        """Put the key out where the error blames the key."""
-        self.told.append((provider, secret, error))
-        if not isinstance(error, (AuthRejected, OutOfCredit, RateLimited)):
-            return False
-        rest_s = (error.retry_after_s or 1.0) if isinstance(error, RateLimited) else float("inf")
-        self._out[provider, secret.value] = (error, self._now() + rest_s)
-        return bool(self._usable(provider))
-
-    def _usable(self, provider: str) -> list[str]:
-        keys, free = self._keys.get(provider, []), (None, 0.0)
-        return [key for key in keys if self._out.get((provider, key), free)[1] <= self._now()]
-
     def _all_out(self, provider: str, keys: Sequence[str]) -> ProviderError:
         error, until = min((self._out[provider, key] for key in keys), key=lambda out: out[1])
         wait_s = until - self._now() if isinstance(error, RateLimited) else None
         return type(error)(f"every key of {provider} is out of use", provider=provider, retry_after_s=wait_s)
+
+
+class FakeLease:
+    """What `FakeCredentials` hands out."""
+
+    def __init__(
+        self, credentials: FakeCredentials, provider: str, secret: Secret | None, tried: Mapping[Secret | None, WebSearchError]
+    ) -> None:
+        self.secret = secret
+        self.has_failed = False
+        self.was_accepted = False
+        self._credentials = credentials
+        self._provider = provider
+        self._tried = (*tried, secret)
+
+    async def accepted(self) -> None:
+        """Keep it in mind."""
+        self.was_accepted = True
+
+    async def failed(self, error: ProviderError, /) -> bool:
+        """Report it; True when there is another usable key, and the failure one that another key may cure."""
+        self.has_failed = True
+        self._credentials.note(self._provider, self.secret, error)
+        if self.secret is None or not isinstance(error, (AuthRejected, OutOfCredit, RateLimited, Unreachable)):
+            return False
+        return bool(self._credentials.usable(self._provider, self._tried))
 
 
 class FakeLibrary:

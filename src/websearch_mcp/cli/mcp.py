@@ -7,8 +7,14 @@ import gc
 import io
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from websearch_core.redaction import Redactor
 
 __all__ = ["run"]
+
+PROTOCOL_ERROR = '"error":{'
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,14 +26,13 @@ def run(options: argparse.Namespace) -> int:
     incoming, outgoing = _taken_aside()
     gc.disable()
     from websearch_mcp import stdio
-    from websearch_mcp.cli import session
+    from websearch_mcp.cli import output, session
     from websearch_mcp.container import Closing, build
     from websearch_mcp.server import make_server
 
     configuration = session.configuration(options)
-    _log_to_stderr(configuration.settings.log.level)
-    box = build(configuration)
-    chosen = configuration.settings
+    chosen, redact = configuration.settings, configuration.redact
+    box = build(configuration, observe=session.observer(chosen))
     server = make_server(
         box.resolve,
         name=chosen.server.name,
@@ -35,10 +40,12 @@ def run(options: argparse.Namespace) -> int:
         expose_model=chosen.search.expose_model,
         budgets=session.budgets(chosen),
         patience_s=chosen.search.deadline_no_progress_s,
+        redact=redact,
     )
     gc.freeze()
     gc.enable()
-    stdio.serve(server, incoming=incoming, outgoing=outgoing, close=box.resolve(Closing).aclose)
+    wire = output.filtered(outgoing, lambda line: _without_secrets(line, redact))
+    stdio.serve(server, incoming=incoming, outgoing=wire, close=box.resolve(Closing).aclose)
 
 
 def _taken_aside() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
@@ -59,7 +66,16 @@ def _taken_aside() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
     )
 
 
-def _log_to_stderr(level: str) -> None:
-    import logging
+def _without_secrets(line: str, redact: Redactor) -> str:
+    """A message whose protocol error holds no secret: the SDK repeats in it what the client sent, such as a method's name.
 
-    logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s: %(message)s")
+    Results have been cleaned where they were made; only errors are read here.
+    """
+    before, found, _ = line.partition(PROTOCOL_ERROR)
+    if not found or '"result":' in before:
+        return line
+    import json
+
+    message = json.loads(line)
+    message["error"] = redact.plain(message["error"])
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n"

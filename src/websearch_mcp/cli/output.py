@@ -8,14 +8,15 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from websearch_core.errors import WebSearchError
 
 if TYPE_CHECKING:
+    from websearch_core.redaction import Redactor
     from websearch_core.values import Outcome
 
-__all__ = ["data", "exit_status", "failure", "guarded", "markdown", "notice", "plain", "use_utf8"]
+__all__ = ["data", "exit_status", "failure", "filtered", "guarded", "hide_secrets", "markdown", "notice", "plain", "use_utf8"]
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -26,6 +27,39 @@ def use_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def hide_secrets(redact: Redactor) -> None:
+    """Let no secret out of `sys.stdout` and `sys.stderr`, whoever writes: commands, tracebacks, warnings, libraries.
+
+    Standard output holds content, unless it leads to standard error.
+    """
+    errors = filtered(sys.stderr, redact.text)
+    sys.stdout = errors if sys.stdout is sys.stderr else filtered(sys.stdout, redact.content)
+    sys.stderr = errors
+
+
+def filtered(stream: TextIO, clean: Callable[[str], str]) -> TextIO:
+    """The stream, with `clean` applied to each text that is written to it."""
+    return cast("TextIO", _Filtered(stream, clean))
+
+
+class _Filtered:
+    """Looks like the stream behind it."""
+
+    def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
+        self._stream = stream
+        self._clean = clean
+
+    def write(self, text: str) -> int:
+        self._stream.write(self._clean(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        self.write("".join(lines))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def guarded(run: Callable[[], int]) -> int:

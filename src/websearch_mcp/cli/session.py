@@ -10,28 +10,35 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from websearch_adapters import settings
+from websearch_adapters.observe import logs
+from websearch_core.events import SILENT, Observer
 from websearch_core.outcome import Operation
+from websearch_core.redaction import Redactor
 from websearch_core.values import Outcome
 from websearch_mcp import render
 from websearch_mcp.cli import output
 
-__all__ = ["budgets", "configuration", "finish", "listed", "run", "use"]
+__all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "use"]
 
 T = TypeVar("T")
 
 
 def configuration(options: argparse.Namespace) -> settings.LoadedConfiguration:
-    """The settings for this command; faults in them go to stderr."""
+    """The settings for this command; faults in them go to stderr. From then on no secret leaves the process."""
     arguments = {"engine.kind": getattr(options, "engine", None), "server.toolsets": getattr(options, "toolsets", None)}
     file = Path(options.config) if getattr(options, "config", None) else None
     loaded = settings.read(arguments, file=file)
-    if loaded.settings.log.debug:
-        import logging
-
-        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG)
+    log = loaded.settings.log
+    logs.configure(level=log.least, form=log.format, redact=loaded.redact, stream=sys.stderr)
+    output.hide_secrets(loaded.redact)
     for problem in loaded.problems():
         output.notice(f"setting: {problem}")
     return loaded
+
+
+def observer(chosen: settings.Settings) -> Observer:
+    """Who is told of calls: the log, where it is detailed enough to hold them."""
+    return logs.LogObserver() if chosen.log.least in {"DEBUG", "INFO"} else SILENT
 
 
 def budgets(chosen: settings.Settings) -> dict[Operation, int]:
@@ -51,7 +58,8 @@ def run(
 
     from websearch_mcp.container import Closing, build
 
-    box = build(loaded or configuration(options))
+    loaded = loaded or configuration(options)
+    box = build(loaded, observe=observer(loaded.settings))
 
     async def whole() -> Outcome:
         try:
@@ -61,7 +69,7 @@ def run(
 
     with _working():
         outcome = asyncio.run(whole())  # noqa: TID251 - the command line is an entry point
-    return finish(outcome, as_json=options.json)
+    return finish(outcome, as_json=options.json, redact=loaded.redact)
 
 
 def use(options: argparse.Namespace, request: type, use_case: type) -> int:
@@ -79,8 +87,9 @@ def use(options: argparse.Namespace, request: type, use_case: type) -> int:
     return run(options, work, loaded=loaded)
 
 
-def finish(outcome: Outcome, *, as_json: bool) -> int:
-    """Show an outcome, and say by the exit status how it went."""
+def finish(outcome: Outcome, *, as_json: bool, redact: Redactor) -> int:
+    """Show an outcome without secrets, and say by the exit status how it went."""
+    outcome = redact.value(outcome)
     if as_json:
         output.plain(outcome)
     elif outcome.status == "error" and outcome.error_detail is not None:

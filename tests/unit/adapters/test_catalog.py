@@ -64,8 +64,8 @@ def ask(name: str, *sites: Path) -> dict[str, Any]:
 
 class TestBuiltIn:
     def test_the_tables_name_every_provider_of_the_house(self) -> None:
-        assert set(catalog.BUILT_IN) == {"xai", "chat", "tavily", "firecrawl", "echo"}
-        assert set(catalog.COMPOSED) == {"library", "local"}
+        assert set(catalog.BUILT_IN) == {"xai", "chat", "tavily", "firecrawl", "searxng", "echo"}
+        assert set(catalog.COMPOSED) == {"library", "local", "keyless", "github", "stackexchange", "arxiv", "wikipedia"}
 
     @pytest.mark.parametrize("name", sorted(catalog.COMPOSED))
     def test_a_part_that_is_built_elsewhere_says_so(self, name: str) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from upstreams import examples
+from websearch_adapters.http.failures import PHRASES, Phrases
 from websearch_adapters.providers import chat_completions as chat
-from websearch_adapters.providers.chat_completions import ChatReply, ChatSettings
+from websearch_adapters.providers.chat_completions import ChatReply, ChatSettings, model_name
 from websearch_core import profile
 from websearch_core.errors import BadReply, Declined, RateLimited, Unreachable, WebSearchError, WrongAddress
 from websearch_core.values import Answer, Evidence, SearchQuery, Source, Usage
@@ -26,8 +27,8 @@ GAZETTE = "https://gazette.example.com/2026/11/footbridge"
 PROSE = "It reopened on 14 November 2026."
 
 
-def read(body: bytes) -> Answer:
-    reader = ChatReply(BASE)
+def read(body: bytes, phrases: Phrases = PHRASES) -> Answer:
+    reader = ChatReply(BASE, phrases)
     reader.feed(body)
     return reader.close()
 
@@ -36,9 +37,9 @@ def told(name: str) -> Answer:
     return read(examples.read(f"chat-completions/{name}"))
 
 
-def failure(body: bytes) -> WebSearchError:
+def failure(body: bytes, phrases: Phrases = PHRASES) -> WebSearchError:
     with pytest.raises(WebSearchError) as caught:
-        read(body)
+        read(body, phrases)
     return caught.value
 
 
@@ -107,6 +108,21 @@ class TestRequest:
         assert body["model"] == sent
         assert ("tools" in body) is (not sent.endswith(":online"))
 
+    @pytest.mark.requirement("P5-CLIENT-06")
+    @pytest.mark.parametrize(
+        ("base_url", "model", "sent"),
+        [
+            ("https://openrouter.ai/api", "x/grok", "x/grok:online"),
+            ("https://openrouter.ai/api", " x/grok:online ", "x/grok:online"),
+            ("https://openrouter.ai/api", "", ""),
+            ("https://relay.example", " grok ", "grok"),
+        ],
+    )
+    def test_two_spellings_of_a_model_come_to_one_name(self, base_url: str, model: str, sent: str) -> None:
+        name = model_name(model, ChatSettings(base_url=base_url))
+        assert name == sent
+        assert model_name(name, ChatSettings(base_url=base_url)) == sent
+
     def test_filters_are_said_in_words_and_noted(self) -> None:
         query = replace(QUERY, include_domains=("example.org",), fresh_within="day")
         (note,) = chat.filter_notes(query)
@@ -157,6 +173,7 @@ class TestExamples:
     def test_usage_is_read_where_it_comes(self, name: str, usage: Usage | None) -> None:
         assert told(name).usage == usage
 
+    @pytest.mark.requirement("EDGE-04")
     def test_an_answer_that_ends_early_is_an_answer_with_a_note(self) -> None:
         answer = told("response.length.json")
         assert (answer.text, [note.code for note in answer.notes]) == ("It reop", ["answer_incomplete"])
@@ -194,6 +211,7 @@ class TestExamples:
 
 
 class TestStreams:
+    @pytest.mark.requirement("P5-CLIENT-01", "RS-SSE-12", "RS-SSE-13")
     def test_chunks_in_any_order_give_the_same_answer(self) -> None:
         """Null content, a role, reasoning, no choice, usage alone, citations: each counts from whichever chunk brings it."""
         texts = [piece(content="It reopened on "), piece(content="14 November 2026.")]
@@ -222,6 +240,7 @@ class TestStreams:
             )
         }
 
+    @pytest.mark.requirement("P5-CLIENT-15")
     @pytest.mark.parametrize("finish", ["stop", "end_turn", "null"])
     def test_a_finish_reason_completes_a_stream_without_done(self, finish: str) -> None:
         assert read(stream(piece(content="Yes."), piece(finish))).text == "Yes."
@@ -246,6 +265,7 @@ class TestStreams:
         parts = [{"type": "text", "text": "Ye"}, {"type": "thinking", "text": "hm"}, "s", {"text": "."}, 7]
         assert read(stream(piece("stop", content=parts))).text == "Yes."
 
+    @pytest.mark.requirement("P5-CLIENT-01")
     def test_a_damaged_chunk_is_passed_over(self) -> None:
         assert read(stream(piece(content="Ye"), '{"choices', "7", piece("stop", content="s."))).text == "Yes."
 
@@ -256,6 +276,18 @@ class TestStreams:
         error = failure(stream(piece(content="Ye"), piece("error")))
         assert isinstance(error, Unreachable)
 
+    def test_the_operators_words_decide_in_a_stream_and_in_an_object(self) -> None:
+        mine = Phrases(retry=("pool is busy",), retryable_codes=())
+        for body in (stream({"error": "Pool is busy"}), json.dumps({"error": {"message": "pool is busy"}}).encode()):
+            assert type(failure(body, mine)) is Unreachable
+        assert type(failure(stream({"error": {"code": "upstream_error"}}), mine)) is BadReply
+
+    def test_a_failure_without_a_word_can_be_repeated_whatever_the_codes(self) -> None:
+        for body in (stream(piece("error")), b"event: error\ndata:\n\n"):
+            error = failure(body, Phrases(retryable_codes=()))
+            assert (type(error), error.upstream_code) == (Unreachable, None)
+
+    @pytest.mark.requirement("HEAD-25")
     def test_thinking_across_chunks_is_taken_out(self) -> None:
         assert read(stream(piece(content="<thi"), piece(content="nk>hm</th"), piece("stop", content="ink>Yes."))).text == "Yes."
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from upstreams import examples
 from websearch_adapters.http import failures
+from websearch_adapters.http.failures import PHRASES, Phrases
 from websearch_core.errors import (
     AuthRejected,
     BadReply,
@@ -88,13 +89,13 @@ EXPECTED: dict[str, type[WebSearchError]] = {
 }
 
 
-def judged(status: int, body: Any = b"", headers: dict[str, str] | None = None) -> WebSearchError:
+def judged(status: int, body: Any = b"", headers: dict[str, str] | None = None, phrases: Phrases = PHRASES) -> WebSearchError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return failures.from_response(status, headers or {}, raw, "grok", BASE)
+    return failures.from_response(status, headers or {}, raw, "grok", BASE, phrases)
 
 
-def in_200(error: object, **more: object) -> ProviderError:
-    found = failures.error_in_body({"error": error, **more}, "grok", BASE)
+def in_200(error: object, phrases: Phrases = PHRASES) -> ProviderError:
+    found = failures.error_in_body({"error": error}, "grok", BASE, phrases)
     assert found is not None
     return found
 
@@ -111,6 +112,7 @@ class TestResponses:
         assert error.message == f"grok answers {row.status}"
         assert error.hint
 
+    @pytest.mark.requirement("EDGE-05")
     @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
     def test_a_redirect_is_a_wrong_address(self, status: int) -> None:
         error = judged(status, headers={"location": "https://login.example/?token=secret"})
@@ -118,6 +120,7 @@ class TestResponses:
         assert BASE in error.message
         assert "login.example" not in f"{error.message} {error.hint}"
 
+    @pytest.mark.requirement("EDGE-05")
     @pytest.mark.parametrize("status", [401, 403, 404, 405])
     def test_a_page_for_people_is_a_wrong_address(self, status: int) -> None:
         assert type(judged(status, b"\n<html>Not here</html>")) is WrongAddress
@@ -171,6 +174,216 @@ class TestResponses:
         assert judged(400, {"error": {"code": "", "type": None}}).upstream_code is None
 
 
+class TestPhrases:
+    """The built-in words, in their order: relay, credit, model, key; then the status."""
+
+    @pytest.mark.requirement("P5-CLIENT-09")
+    @pytest.mark.parametrize("words", failures.RELAY_ACCOUNT)
+    @pytest.mark.parametrize("status", [400, 401, 403, 429, 503])
+    def test_a_relay_without_an_account_passes_whatever_the_status(self, status: int, words: str) -> None:
+        error = judged(status, {"error": {"message": f"Sorry: {words.upper()} (request id: 1)"}}, {"retry-after": "3"})
+        assert type(error) is Unreachable
+        assert (error.diagnostics["error_type"], error.retry_after_s) == ("relay_upstream_account_unavailable", 3.0)
+
+    @pytest.mark.requirement("P5-CLIENT-10")
+    @pytest.mark.parametrize(
+        ("words", "error_type"),
+        [
+            *((words, "model_not_found") for words in failures.UNKNOWN_MODEL),
+            *((words, "model_permission_denied") for words in failures.FORBIDDEN_MODEL),
+            *((words, "model_unavailable") for words in failures.UNAVAILABLE_MODEL),
+        ],
+    )
+    @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 503])
+    def test_a_model_at_fault_is_known_by_its_words_whatever_the_status(self, status: int, words: str, error_type: str) -> None:
+        for error in (judged(status, {"error": {"code": words}}), in_200({"message": words})):
+            assert type(error) is ModelRejected
+            assert error.diagnostics["error_type"] == error_type
+            assert error.repeatable is (error_type == "model_unavailable")
+
+    @pytest.mark.requirement("EDGE-06")
+    @pytest.mark.parametrize(
+        ("words", "error_type"),
+        [
+            ("The model `grok-9` does not exist or you do not have access to it.", "model_not_found"),
+            ("model 'demo-model' not found", "model_not_found"),
+            ("Model grok-9 is not supported here", "model_not_found"),
+            ("模型 grok-9 不存在", "model_not_found"),
+            ("Project `p` does not have access to model `grok-9`", "model_permission_denied"),
+            ("You do not have permission to use the model grok-9", "model_permission_denied"),
+            ("This key is not authorized for the model grok-9", "model_permission_denied"),
+            ("Access to model grok-9 is denied", "model_permission_denied"),
+            ("模型 grok-9 无权限", "model_permission_denied"),
+            ("Model grok-9 is temporarily unavailable", "model_unavailable"),
+            ("The model `grok-9` is currently overloaded", "model_unavailable"),
+            ("模型「grok-9」暂时不可用", "model_unavailable"),
+        ],
+    )
+    def test_a_model_named_inside_the_phrase_hides_nothing(self, words: str, error_type: str) -> None:
+        error = judged(403, {"error": {"message": words}})
+        assert type(error) is ModelRejected
+        assert error.diagnostics["error_type"] == error_type
+
+    @pytest.mark.parametrize(
+        ("status", "words", "kind"),
+        [
+            (503, "The service is currently unavailable", Unreachable),
+            (403, "The caller does not have permission to execute the operation", AuthRejected),
+            (500, "The model did not respond to this request", Unreachable),
+            (400, "This model's maximum prompt length is 131072", RequestRejected),
+            (429, "Some resource has been exhausted: the model is at capacity", RateLimited),
+        ],
+    )
+    def test_words_near_a_model_are_not_about_the_model(self, status: int, words: str, kind: type[WebSearchError]) -> None:
+        assert type(judged(status, {"error": words})) is kind
+
+    @pytest.mark.requirement("P5-CLIENT-12", "P5-POOL-17")
+    @pytest.mark.parametrize("words", failures.AUTH)
+    @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429])
+    def test_a_refused_key_is_known_by_its_words_whatever_the_status(self, status: int, words: str) -> None:
+        error = in_200(words) if status == 200 else judged(status, {"error": {"message": words}})
+        assert type(error) is AuthRejected
+        assert error.diagnostics["error_type"] == "authentication_error"
+
+    @pytest.mark.requirement("P5-POOL-18")
+    @pytest.mark.parametrize("words", failures.CREDIT)
+    def test_used_up_credit_is_no_passing_limit(self, words: str) -> None:
+        assert type(judged(429, {"error": {"message": words}}, {"retry-after": "3"})) is OutOfCredit
+
+    @pytest.mark.requirement("P5-POOL-18", "P5-TAVILY-04")
+    @pytest.mark.parametrize(
+        ("words", "kind"),
+        [
+            ("Monthly quota exceeded", OutOfCredit),
+            ("Billing hard limit reached", OutOfCredit),
+            ("You have reached your plan limit", OutOfCredit),
+            ("Usage limit reached, please upgrade", OutOfCredit),
+            ("Insufficient balance", OutOfCredit),
+            ("Quota exceeded for requests per minute", RateLimited),
+            ("Usage limit: 100 requests/min", RateLimited),
+            ("Your credits allow 20 RPM", RateLimited),
+            ("Please reduce rate of requests.", RateLimited),
+        ],
+    )
+    def test_a_plan_that_is_used_up_is_told_from_a_limit_by_the_minute(self, words: str, kind: type[WebSearchError]) -> None:
+        assert type(judged(429, {"detail": {"error": words}})) is kind
+        assert type(judged(503, {"detail": {"error": words}})) is Unreachable
+
+    @pytest.mark.requirement("P5-POOL-17")
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "API key has been revoked",
+            "Your api_key is expired.",
+            "API key missing",
+            "revoked API key",
+            "This api-key is disabled",
+        ],
+    )
+    def test_a_key_that_is_no_more_is_known_by_other_words_too_but_not_in_an_outage(self, words: str) -> None:
+        assert type(judged(400, {"error": words})) is AuthRejected
+        assert type(judged(429, {"error": words})) is AuthRejected
+        assert type(judged(500, {"error": words})) is Unreachable
+
+    @pytest.mark.parametrize(
+        "words", ["Invalid date", "invalid value for max_tokens", "the page lists api keys, 3 of them invalid"]
+    )
+    def test_what_is_invalid_beside_a_key_is_not_the_key(self, words: str) -> None:
+        assert type(judged(400, {"error": words})) is RequestRejected
+
+    @pytest.mark.parametrize(
+        ("words", "kind"),
+        [
+            ("no available account: model not found, incorrect api key", Unreachable),
+            ("insufficient credits: model not found, incorrect api key", OutOfCredit),
+            ("model not found, incorrect api key", ModelRejected),
+            ("incorrect api key, rate_limit", AuthRejected),
+        ],
+    )
+    def test_of_several_the_first_in_order_counts(self, words: str, kind: type[WebSearchError]) -> None:
+        assert type(judged(400, {"error": {"message": words}})) is kind
+
+    @pytest.mark.requirement("P5-CLIENT-11")
+    @pytest.mark.parametrize("status", [400, 422])
+    def test_a_wrong_request_is_wrong_whatever_its_code(self, status: int) -> None:
+        error = judged(status, {"error": {"code": "rate_limit_exceeded", "message": "overloaded"}})
+        assert type(error) is RequestRejected
+        assert error.diagnostics["error_type"] == "request_invalid"
+
+    @pytest.mark.requirement("P5-CLIENT-07")
+    @pytest.mark.parametrize(("status", "error_type"), [(408, "upstream_unavailable"), (429, "rate_limited")] + [
+        (status, "upstream_unavailable") for status in range(500, 505)
+    ])  # fmt: skip
+    def test_the_statuses_that_pass(self, status: int, error_type: str) -> None:
+        error = judged(status, headers={"retry-after": "7"})
+        assert error.repeatable
+        assert (error.diagnostics["error_type"], error.retry_after_s) == (error_type, 7.0)
+
+
+class TestRetryableCodes:
+    @pytest.mark.requirement("HEAD-18", "HEAD-19")
+    @pytest.mark.parametrize("code", PHRASES.retryable_codes)
+    @pytest.mark.parametrize("field", ["code", "type"])
+    @pytest.mark.parametrize("status", [200, 404, 409, 418, 429, 503])
+    def test_a_code_or_type_of_the_list_passes_whatever_the_status(self, status: int, field: str, code: str) -> None:
+        error = in_200({field: code.upper()}) if status == 200 else judged(status, {"error": {field: code.upper()}})
+        is_rate = "rate_limit" in code or code == "too_many_requests" or status == 429
+        assert type(error) is (RateLimited if is_rate else Unreachable)
+
+    @pytest.mark.requirement("HEAD-18", "HEAD-21")
+    def test_another_list_takes_the_place_of_the_built_in_one(self) -> None:
+        mine = Phrases(retryable_codes=("My_Code",))
+        assert type(in_200({"code": "MY_CODE"}, mine)) is Unreachable
+        assert type(judged(404, {"error": {"type": "my_code"}}, phrases=mine)) is Unreachable
+        assert type(in_200({"code": "overloaded_error"}, mine)) is BadReply
+        assert type(in_200({"code": "my_code_too"}, mine)) is BadReply
+        assert type(in_200({"code": "rate_limit"}, Phrases(retryable_codes=()))) is BadReply
+
+    def test_prose_and_status_count_without_any_code(self) -> None:
+        none = Phrases(retryable_codes=())
+        assert type(in_200({"message": "Rate limit reached"}, none)) is RateLimited
+        assert type(in_200({"code": "Internal error"}, none)) is Unreachable
+        assert type(judged(503, {"error": {"code": "server_error"}}, phrases=none)) is Unreachable
+
+    @pytest.mark.requirement("HEAD-21")
+    @pytest.mark.parametrize("error", [{"code": "odd_code"}, {"type": "odd", "message": "it is odd"}, {"code": 999}])
+    def test_an_unknown_code_in_a_200_is_final(self, error: object) -> None:
+        found = in_200(error)
+        assert type(found) is BadReply
+        assert found.repeatable is False
+
+    def test_a_code_inside_a_message_that_is_json_counts(self) -> None:
+        assert type(in_200({"message": '{"error": {"code": "overloaded"}}'})) is Unreachable
+
+
+class TestOperatorsPhrases:
+    MINE = Phrases(retry=("No free slot", "  "), switch=("wrong engine",), stop=("account closed",))
+
+    @pytest.mark.parametrize("status", [200, 400, 401, 402, 403, 404, 500])
+    @pytest.mark.parametrize(
+        ("words", "kind", "repeats"),
+        [
+            ("no free SLOT, invalid_api_key", Unreachable, True),
+            ("Wrong engine. insufficient_quota", ModelRejected, True),
+            ("Account closed; no available account", RequestRejected, False),
+        ],
+    )
+    def test_they_come_before_every_built_in_word_and_status(
+        self, status: int, words: str, kind: type[WebSearchError], repeats: bool
+    ) -> None:
+        error = in_200(words, self.MINE) if status == 200 else judged(status, {"error": words}, phrases=self.MINE)
+        assert type(error) is kind
+        assert error.repeatable is repeats
+
+    def test_they_come_before_the_upstreams_word_on_retrying(self) -> None:
+        error = judged(401, {"error": "no free slot"}, {"x-should-retry": "false"}, self.MINE)
+        assert type(error) is Unreachable
+
+    def test_a_blank_phrase_is_none(self) -> None:
+        assert self.MINE.retry == ("no free slot",)
+        assert type(judged(401, {"error": "anything"}, phrases=self.MINE)) is AuthRejected
+
+
 class TestErrorsIn200:
     @pytest.mark.parametrize(
         ("error", "kind"),
@@ -202,6 +415,7 @@ class TestErrorsIn200:
 
 
 class TestRetryAfter:
+    @pytest.mark.requirement("P5-POOL-13", "P5-POOL-14", "P5-POOL-15", "P5-POOL-16", "EDGE-02")
     @pytest.mark.parametrize(
         ("value", "seconds"),
         [
@@ -262,6 +476,7 @@ class TestRetryAfter:
 
 
 class TestTransportFaults:
+    @pytest.mark.requirement("P5-CLIENT-08")
     @pytest.mark.parametrize(
         ("fault", "word"),
         [
@@ -313,6 +528,7 @@ class TestJsonObject:
             failures.json_object(body, provider="grok")
         assert caught.value.diagnostics["error_type"] == "invalid_response"
 
+    @pytest.mark.requirement("EDGE-05")
     def test_a_page_is_a_wrong_address_with_its_title_cleaned_and_cut(self) -> None:
         page = f"<html><title> Log\x00in <script>{'x' * 300}</title></html>".encode()
         with pytest.raises(WrongAddress) as caught:

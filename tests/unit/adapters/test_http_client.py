@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import httpx
@@ -31,11 +32,13 @@ from upstreams.script import (
     wrong_charset,
 )
 from upstreams.serve import serve, transport
-from websearch_adapters.http.client import Http, JsonReply, Request, api_base
+from websearch_adapters.http.client import Attempts, Http, JsonReply, Request, api_base
+from websearch_core import deadline
 from websearch_core.errors import (
     AuthRejected,
     BadReply,
     NotConfigured,
+    OutOfTime,
     ProviderError,
     RateLimited,
     RequestRejected,
@@ -45,6 +48,7 @@ from websearch_core.errors import (
 )
 from websearch_core.retry import RetryPolicy
 from websearch_core.testing.fakes import FakeCredentials, RecordingObserver
+from websearch_core.values import Secret
 
 pytestmark = pytest.mark.anyio
 
@@ -141,7 +145,7 @@ class TestRequests:
             assert await http.retrying(AT_ONCE)(request(), read()) == ANSWER
         assert [each.key for each in upstream.requests] == [KEY]
         ((_, refused, error),) = credentials.told
-        assert refused.value == key
+        assert refused == Secret(key)
         assert key.strip() not in f"{error} {error.hint} {error!r}"
 
     @pytest.mark.parametrize("base_url", ["relay.example/v1", "ftp://relay.example", "https://[", ""])
@@ -158,6 +162,7 @@ class TestRequests:
             {"provider": "grok", "status": 200},
         ]
 
+    @pytest.mark.requirement("P5-CLIENT-19")
     async def test_a_closed_client_can_be_used_again(self) -> None:
         async with in_process(ChatUpstream(script=ok(ANSWER))) as (http, _):
             for _ in range(2):
@@ -194,17 +199,67 @@ class TestRepetition:
             assert isinstance(await failure(http), kind)
         assert len(upstream.requests) == 1
 
-    async def test_waits_grow_by_chance_and_only_between_attempts(self) -> None:
-        asked: list[float] = []
-
-        def chance() -> float:
-            asked.append(0.0)
-            return 0.0
-
-        async with in_process(ChatUpstream(script=status(503)), chance=chance) as (http, _):
+    async def test_chance_is_drawn_for_each_failure(self) -> None:
+        drawn = iter([0.25, 0.5, 0.75, 1.0])
+        async with in_process(ChatUpstream(script=status(503)), chance=lambda: next(drawn)) as (http, _):
             await failure(http)
-        assert len(asked) == 2
+        assert list(drawn) == [1.0]
 
+    async def test_a_request_is_made_anew_for_each_attempt(self) -> None:
+        upstream = ChatUpstream(script=Script(status(503), status(503), ok(ANSWER)))
+        number = itertools.count(1)
+        async with in_process(upstream) as (http, _):
+            call = http.retrying(AT_ONCE)(lambda: request(headers={"x-attempt": str(next(number))}), read())
+            assert await call == ANSWER
+        assert [sent.headers["x-attempt"] for sent in upstream.requests] == ["1", "2", "3"]
+
+    async def test_attempts_tell_the_model_of_the_next_request_and_of_the_answer(self) -> None:
+        upstream = ChatUpstream(script=Script(status(503), status(503), status(503), ok(ANSWER)))
+        attempts, asked = Attempts(AT_ONCE, primary="grok-a", fallback="grok-b"), []
+
+        def ask() -> Request:
+            asked.append(attempts.model)
+            return request()
+
+        async with in_process(upstream) as (http, _):
+            assert await http.retrying(attempts)(ask, read()) == ANSWER
+        assert asked == ["grok-a", "grok-a", "grok-a", "grok-b"]
+        assert attempts.model == "grok-b"
+        assert [note.code for note in attempts.notes] == ["fallback_model"]
+
+    @pytest.mark.requirement("HEAD-08")
+    async def test_the_error_of_a_call_tells_its_history(self) -> None:
+        async with in_process(ChatUpstream(script=status(500))) as (http, _):
+            error = await failure(http)
+        assert error.message == str(error) == "grok answers 500; given up after 3 attempts"
+        told = dict(error.diagnostics)
+        assert isinstance(told.pop("elapsed_ms"), int)
+        assert told == {
+            "error_type": "upstream_unavailable",
+            "total_attempts": 3,
+            "configured_max_attempts": 3,
+            "last_error_type": "upstream_unavailable",
+            "termination_reason": "max_attempts_exhausted",
+        }
+
+    @pytest.mark.requirement("HEAD-08", "HEAD-09")
+    async def test_without_time_for_another_attempt_the_call_is_out_of_time_at_once(self) -> None:
+        upstream = ChatUpstream(script=status(503, retry_after_s=50))
+        async with in_process(upstream) as (http, _):
+            with deadline.within(30):
+                error = await failure(http)
+        assert isinstance(error, OutOfTime)
+        assert isinstance(error.__cause__, Unreachable)
+        assert error.diagnostics["termination_reason"] == "total_budget_exhausted"
+        assert len(upstream.requests) == 1
+
+    @pytest.mark.requirement("P5-CLIENT-03", "P5-CLIENT-12")
+    async def test_a_wrong_address_tells_its_single_attempt(self) -> None:
+        async with in_process(ChatUpstream(script=html_page())) as (http, _):
+            error = await failure(http)
+        assert (error.diagnostics["total_attempts"], error.diagnostics["termination_reason"]) == (1, "non_retryable_error")
+
+    @pytest.mark.requirement("EDGE-02")
     @pytest.mark.parametrize("wait_s", [61, 3600, 1e9])
     async def test_a_wait_beyond_patience_ends_the_attempts(self, wait_s: float) -> None:
         upstream = ChatUpstream(script=status(429, retry_after_s=wait_s))
@@ -214,12 +269,14 @@ class TestRepetition:
         assert error.retry_after_s == wait_s
         assert len(upstream.requests) == 1
 
+    @pytest.mark.requirement("EDGE-02")
     @pytest.mark.parametrize("value", ["inf", "nan", "-5", "soon"])
     async def test_a_wait_that_is_garbage_is_no_wait(self, value: str) -> None:
         upstream = ChatUpstream(script=Script(status(503, headers={"retry-after": value}), ok(ANSWER)))
         async with in_process(upstream) as (http, _):
             assert await http.retrying(AT_ONCE)(request(), read()) == ANSWER
 
+    @pytest.mark.requirement("P5-CLIENT-21")
     async def test_calls_side_by_side_count_for_themselves(self) -> None:
         upstream = ChatUpstream(script=status(503))
         async with in_process(upstream) as (http, _):
@@ -232,7 +289,7 @@ class TestRepetition:
             policy = RetryPolicy(max_attempts=2, multiplier_s=0.0)
             assert await http.retrying(policy)(request(), read()) == ANSWER
         assert [each.key for each in upstream.requests] == ["bad-one", "bad-two", KEY, KEY]
-        assert [secret.value for _, secret, _ in credentials.told] == ["bad-one", "bad-two", KEY]
+        assert [secret for _, secret, _ in credentials.told] == [Secret("bad-one"), Secret("bad-two"), Secret(KEY)]
 
     async def test_when_every_key_is_refused_the_call_ends(self) -> None:
         upstream = ChatUpstream(script=status(401))
@@ -242,6 +299,7 @@ class TestRepetition:
 
 
 class TestReplies:
+    @pytest.mark.requirement("EDGE-14")
     @pytest.mark.parametrize("step", [huge(70_000), huge(70_000, declared=True), gzip_bomb(70_000)], ids=lambda step: step.name)
     async def test_a_reply_that_is_too_large_is_dropped(self, step: Step) -> None:
         async with in_process(ChatUpstream(script=step)) as (http, _):
@@ -299,6 +357,7 @@ class TestReplies:
 
 
 class TestSecrets:
+    @pytest.mark.requirement("EDGE-05")
     @pytest.mark.parametrize("code", [301, 302, 307, 308])
     async def test_a_redirect_never_carries_the_key_elsewhere(self, code: int) -> None:
         elsewhere = ChatUpstream(script=ok(ANSWER))
@@ -310,6 +369,7 @@ class TestSecrets:
         assert base_url in error.message
         assert (len(upstream.requests), elsewhere.requests) == (1, [])
 
+    @pytest.mark.requirement("P5-CLIENT-20", "EDGE-12")
     @pytest.mark.parametrize("secret", [KEY, "short", f"sk-{'k' * 90}/+="])
     @pytest.mark.parametrize("code", [200, 400, 401, 403, 429, 503])
     async def test_a_key_that_the_upstream_repeats_is_in_no_error(self, secret: str, code: int) -> None:
@@ -358,3 +418,17 @@ async def test_the_client_opens_nothing_before_it_is_asked() -> None:
     http = Http(FakeCredentials({}), transport=Refusing())
     http.retrying(AT_ONCE)
     await http.aclose()
+
+
+@pytest.mark.parametrize(("keyed", "sent"), [(True, "Bearer sk-0123456789abcdef"), (False, "Basic dXNlcjpwYXNz")])
+async def test_a_user_in_the_base_address_never_takes_the_keys_place_and_its_query_stays_behind_the_path(
+    keyed: bool, sent: str
+) -> None:
+    upstream = ChatUpstream()
+    http = Http(FakeCredentials({"grok": "sk-0123456789abcdef"}), transport=transport(upstream))
+    base = "http://user:pass@relay.test/v1/?tenant=7"
+    request = Request(provider="grok", base_url=base, path="/models", method="GET", keyed=keyed)
+    with suppress(AuthRejected):  # what the simulator thinks of it does not matter here
+        await http.exchange(request, lambda: JsonReply("grok"))
+    assert (upstream.last.path, upstream.last.query) == ("/v1/models", "tenant=7")
+    assert upstream.last.headers["authorization"] == sent

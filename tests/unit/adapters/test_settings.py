@@ -112,7 +112,8 @@ def test_each_place_sets_it_and_the_stronger_one_wins(tmp_path: Path, row: Decla
     assert from_file.origin(row.name) == file
     for number, variable in enumerate(row.variables):
         weaker = dict.fromkeys(row.variables[number + 1 :], "unusable\x00")
-        from_variable = configured(tmp_path, f"[{row.section}]\n", None, **{variable: as_text(value)}, **weaker)
+        said = as_text(value - 1 if variable == "GROK_RETRY_MAX_ATTEMPTS" else value)
+        from_variable = configured(tmp_path, f"[{row.section}]\n", None, **{variable: said}, **weaker)
         assert value_of(from_variable, row) == value_of(from_file, row)
         assert from_variable.origin(row.name) == f"environment {variable}"
         assert from_variable.problems() == ()
@@ -120,6 +121,38 @@ def test_each_place_sets_it_and_the_stronger_one_wins(tmp_path: Path, row: Decla
     assert value_of(from_argument, row) == value_of(from_file, row)
     assert from_argument.origin(row.name) == "argument"
     assert from_argument.problems() == ()
+
+
+@pytest.mark.requirement("OURS-33")
+@pytest.mark.parametrize(("repetitions", "attempts"), [("3", 4), ("0", 1), (" 19 ", 20)])
+def test_the_older_name_of_the_attempts_does_not_count_the_first_one(tmp_path: Path, repetitions: str, attempts: int) -> None:
+    configuration = configured(tmp_path, GROK_RETRY_MAX_ATTEMPTS=repetitions)
+    assert configuration.settings.engine.max_attempts == attempts
+    assert configuration.origin("engine.max_attempts") == "environment GROK_RETRY_MAX_ATTEMPTS"
+    assert configured(tmp_path, GROK_RETRY_MAX_ATTEMPTS="3", GROK_MODEL_MAX_ATTEMPTS="3").settings.engine.max_attempts == 3
+
+
+@pytest.mark.parametrize("wrong", ["-1", "20", "many", "1.5"])
+def test_repetitions_out_of_range_are_reported_and_count_as_unset(tmp_path: Path, wrong: str) -> None:
+    configuration = configured(tmp_path, GROK_RETRY_MAX_ATTEMPTS=wrong)
+    assert configuration.settings.engine.max_attempts == 3
+    (problem,) = configuration.problems()
+    assert problem.startswith("engine.max_attempts (environment GROK_RETRY_MAX_ATTEMPTS)")
+
+
+def test_phrases_keep_their_blanks_and_lose_their_case(tmp_path: Path) -> None:
+    in_file = configured(tmp_path, '[engine]\nretry_phrases = ["No free slot", "忙，稍后"]\n').settings.engine
+    assert in_file.retry_phrases == ("no free slot", "忙", "稍后")
+    in_variable = configured(tmp_path, WEBSEARCH_ENGINE_STOP_PHRASES="Account closed; banned,banned").settings.engine
+    assert in_variable.stop_phrases == ("account closed", "banned")
+
+
+@pytest.mark.requirement("HEAD-18")
+def test_the_codes_worth_another_attempt_are_replaced_and_not_added_to(tmp_path: Path) -> None:
+    assert "rate_limit" in configured(tmp_path).settings.engine.retryable_codes
+    chosen = configured(tmp_path, GROK_RETRYABLE_UPSTREAM_CODES="My_Code;other").settings.engine
+    assert chosen.retryable_codes == ("my_code", "other")
+    assert configured(tmp_path, GROK_RETRYABLE_UPSTREAM_CODES="none").settings.engine.retryable_codes == ()
 
 
 @pytest.mark.requirement("EDGE-13", "RS-CONFIG-05")

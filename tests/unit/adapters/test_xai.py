@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from upstreams import examples
+from websearch_adapters.http.failures import PHRASES, Phrases
 from websearch_adapters.providers import xai
 from websearch_adapters.providers.xai import ResponsesReply, XaiSettings
 from websearch_core import profile
-from websearch_core.errors import Declined, Unreachable, WebSearchError, WrongAddress
+from websearch_core.errors import BadReply, Declined, Unreachable, WebSearchError, WrongAddress
 from websearch_core.values import Answer, SearchQuery, Usage
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -28,8 +29,8 @@ PROSE = (
 )
 
 
-def read(body: bytes) -> Answer:
-    reader = ResponsesReply(BASE)
+def read(body: bytes, phrases: Phrases = PHRASES) -> Answer:
+    reader = ResponsesReply(BASE, phrases)
     reader.feed(body)
     return reader.close()
 
@@ -59,9 +60,9 @@ def found(answer: Answer) -> list[tuple[str, str]]:
     return [(source.url, source.evidence) for source in answer.sources]
 
 
-def failure(body: bytes) -> WebSearchError:
+def failure(body: bytes, phrases: Phrases = PHRASES) -> WebSearchError:
     with pytest.raises(WebSearchError) as caught:
-        read(body)
+        read(body, phrases)
     return caught.value
 
 
@@ -198,6 +199,7 @@ class TestExamples:
         assert answer.usage is not None
         assert answer.usage.searches == 0
 
+    @pytest.mark.requirement("EDGE-04")
     @pytest.mark.parametrize("name", ["response.incomplete.json", "stream.incomplete.sse"])
     def test_an_answer_that_ends_early_is_an_answer_with_a_note(self, name: str) -> None:
         answer = told(name)
@@ -214,6 +216,19 @@ class TestExamples:
         assert isinstance(error, Unreachable)
         assert error.diagnostics["error_type"] == "upstream_unavailable"
 
+    def test_the_operators_words_decide_in_a_stream_and_in_an_object(self) -> None:
+        mine = Phrases(retry=("pool is busy",), retryable_codes=())
+        failed = {"status": "failed", "error": {"code": "server_error", "message": "Pool is busy"}}
+        for body in (events({"type": "response.failed", "response": failed}), json.dumps(failed).encode()):
+            assert type(failure(body, mine)) is Unreachable
+        assert type(failure(events({"type": "error", "code": "server_error"}), mine)) is BadReply
+
+    def test_a_failure_without_a_word_can_be_repeated_whatever_the_codes(self) -> None:
+        body = events({"type": "response.failed", "response": {"status": "failed", "error": None}})
+        error = failure(body, Phrases(retryable_codes=()))
+        assert (type(error), error.upstream_code) == (Unreachable, None)
+
+    @pytest.mark.requirement("P5-CLIENT-14")
     def test_a_stream_that_breaks_off_is_no_answer(self) -> None:
         error = failure(examples.read("xai-responses/stream.truncated.sse"))
         assert isinstance(error, Unreachable)
@@ -233,6 +248,7 @@ class TestExamples:
 
 
 class TestStreams:
+    @pytest.mark.requirement("EDGE-03")
     def test_text_that_is_told_four_times_is_in_the_answer_once(self) -> None:
         body = events(
             delta("One "),
@@ -259,6 +275,7 @@ class TestStreams:
     def test_text_is_taken_from_the_stream_where_its_end_lacks_it(self, telling: list[Any], ending: Any) -> None:
         assert read(events(*telling, ending)).text == "One two."
 
+    @pytest.mark.requirement("RS-SSE-01")
     def test_the_end_of_the_stream_is_seen_while_the_line_stays_open(self) -> None:
         reader = ResponsesReply(BASE)
         assert reader.feed(examples.read("xai-responses/stream.web_search.sse"))
@@ -295,6 +312,7 @@ class TestStreams:
         assert (answer.text, answer.searched) == ("Yes.", True)
         assert found(answer) == [(COUNCIL, "cited"), (GAZETTE, "listed")]
 
+    @pytest.mark.requirement("P5-CLIENT-01")
     def test_a_damaged_chunk_is_passed_over(self) -> None:
         assert read(events(delta("One "), '{"type": "resp', "[1]", delta("two."), "[DONE]")).text == "One two."
 
@@ -302,6 +320,7 @@ class TestStreams:
         body = b'data: {"type":"content.delta","delta":"\\ud83d"}\n\ndata: {"type":"content.delta","delta":"\\ude42"}\n\ndata: [DONE]\n\n'
         assert read(body).text == "🙂"
 
+    @pytest.mark.requirement("HEAD-25")
     def test_reasoning_is_never_in_the_answer(self) -> None:
         body = events(
             {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "secret thought"},
@@ -407,6 +426,7 @@ class TestFromWire:
         answer = xai.from_wire(completed(call, call, message("Yes."), usage={"input_tokens": -1, "output_tokens": 2}))
         assert answer.usage == Usage(output_tokens=2, searches=2)
 
+    @pytest.mark.requirement("EDGE-04")
     @pytest.mark.parametrize(
         "response",
         [

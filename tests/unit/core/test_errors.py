@@ -21,7 +21,7 @@ from websearch_core.errors import (
 )
 
 ALL: list[type[WebSearchError]] = [getattr(errors, name) for name in errors.__all__]
-REPEATABLE = {RateLimited, Unreachable, OutOfTime}
+REPEATABLE = {RateLimited, Unreachable, errors.CircuitOpen, OutOfTime, errors.QueueTimeout}
 
 
 def test_every_class_has_a_code_of_its_own() -> None:
@@ -59,7 +59,8 @@ def test_only_what_may_pass_by_itself_is_repeatable() -> None:
 
 
 def test_what_the_other_side_did_is_a_provider_error_and_nothing_else_is() -> None:
-    ours = {WebSearchError, InvalidInput, NotConfigured, errors.WrongAddress, NotAllowed, UnknownSession, AllFailed, OutOfTime}
+    ours = {WebSearchError, InvalidInput, NotConfigured, errors.WrongAddress, NotAllowed, UnknownSession, AllFailed}
+    ours |= {OutOfTime, errors.QueueTimeout}
     assert {kind for kind in ALL if not issubclass(kind, ProviderError)} == ours
 
 

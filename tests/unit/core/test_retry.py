@@ -11,6 +11,7 @@ from websearch_core.errors import BadReply, OutOfTime, RateLimited, Unreachable,
 from websearch_core.retry import RetryPolicy, delay_s, repeatable
 
 POLICY = RetryPolicy()
+PASSING = {RateLimited, Unreachable, OutOfTime, errors.QueueTimeout}
 
 
 @pytest.mark.requirement("P5-CLIENT-16")
@@ -49,7 +50,13 @@ def test_the_upstreams_wish_counts_when_it_is_a_longer_time(wish: float | None, 
 
 @pytest.mark.parametrize("kind", [getattr(errors, name) for name in errors.__all__])
 def test_the_class_decides_whether_to_repeat(kind: type[WebSearchError]) -> None:
-    assert repeatable(kind("it failed, please try again"), POLICY) is (kind in {RateLimited, Unreachable, OutOfTime})
+    assert repeatable(kind("it failed, please try again"), POLICY) is (kind in PASSING)
+
+
+def test_a_call_that_has_tried_every_key_is_not_repeated() -> None:
+    error = Unreachable("silent")
+    error.exhausted = True
+    assert not repeatable(error, POLICY)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +70,6 @@ def test_a_wish_beyond_the_policy_ends_the_attempts(wish: float | None, again: b
 def test_a_bad_reply_is_repeatable_where_a_relay_is_known_to_recover() -> None:
     """The instance may say so, its class does not."""
     error = BadReply("nonsense")
-    error.repeatable = True  # type: ignore[misc]
+    error.repeatable = True
     assert repeatable(error, POLICY) is True
     assert repeatable(BadReply("nonsense"), POLICY) is False

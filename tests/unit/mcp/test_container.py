@@ -61,12 +61,46 @@ def test_the_engine_is_chosen_by_what_is_configured(environ: dict[str, str], nam
 def test_chains_hold_what_is_ready_in_the_configured_order(tmp_path: Path) -> None:
     box = build(configured(tmp_path, TAVILY_API_KEY="tvly-0123456789", FIRECRAWL_API_KEY="fc-0123456789"))
     finder, extractor, mapper = box.resolve(SourceFinder), box.resolve(Extractor), box.resolve(Mapper)
-    assert [one.name for one in finder.finders] == ["tavily", "firecrawl", "library"]
-    assert [one.name for one in extractor.extractors] == ["tavily", "firecrawl", "local"]
+    assert [one.name for one in finder.finders] == ["tavily", "firecrawl", "keyless", "library"]
+    sites = ["github", "stackexchange", "arxiv", "wikipedia"]
+    assert [one.name for one in extractor.extractors] == [*sites, "tavily", "firecrawl", "local"]
     assert [one.name for one in mapper.mappers] == ["tavily", "firecrawl", "local"]
-    assert finder.finders[0] is extractor.extractors[0] is mapper.mappers[0]
+    assert finder.finders[0] is extractor.extractors[4] is mapper.mappers[0]
     bare = build(configured(tmp_path))
-    assert [one.name for one in bare.resolve(Extractor).extractors] == ["local"]
+    assert [one.name for one in bare.resolve(Extractor).extractors] == [*sites, "local"]
+    assert [one.name for one in bare.resolve(SourceFinder).finders] == ["keyless", "library"]
+
+
+def test_an_instance_of_ones_own_comes_first_and_the_free_allowance_is_used_only_when_asked_for(tmp_path: Path) -> None:
+    own = build(configured(tmp_path, SEARXNG_URL="http://127.0.0.1:8888", WEBSEARCH_TAVILY_KEYLESS="true"))
+    assert [one.name for one in own.resolve(SourceFinder).finders] == ["searxng", "tavily", "keyless", "library"]
+    off = {"WEBSEARCH_SEARXNG_ENABLED": "false", "WEBSEARCH_KEYLESS_ENABLED": "false", "SEARXNG_URL": "http://127.0.0.1:8888"}
+    finder = build(configured(tmp_path, **off)).resolve(SourceFinder)
+    assert [one.name for one in finder.finders] == ["library"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "pages"),
+    [({}, 0), ({"SEARXNG_URL": "http://127.0.0.1:8888"}, 3), ({"TAVILY_API_KEY": "tvly-0123456789"}, 3)],
+)
+def test_public_result_pages_are_not_read_beside_every_answer(environ: dict[str, str], pages: int, tmp_path: Path) -> None:
+    assert configured(tmp_path, **environ).settings.extra_sources() == pages
+
+
+async def test_the_doctor_knows_the_parts_that_need_no_key(tmp_path: Path) -> None:
+    box = build(configured(tmp_path, WEBSEARCH_KEYLESS_ENGINES="mojeek"))
+    parts = {part.part: (part.state, part.detail) for part in (await box.resolve(Doctor)()).parts}
+    assert parts["keyless"] == ("ok", "asks mojeek")
+    assert parts["searxng"] == ("off", "no address is set")
+    assert parts["github"][0] == "ok"
+    await box.resolve(Closing).aclose()
+
+
+def test_the_token_of_github_is_a_key_like_others(tmp_path: Path) -> None:
+    loaded = configured(tmp_path, GITHUB_TOKEN="ghp_0123456789abcdefghij")
+    assert loaded.settings.keys()["github"] == ("ghp_0123456789abcdefghij",)
+    assert "ghp_0123456789abcdefghij" in loaded.settings.secrets()
+    assert "ghp_0123456789abcdefghij" not in repr(loaded.settings)
 
 
 async def test_a_provider_that_cannot_be_made_harms_only_itself(tmp_path: Path) -> None:

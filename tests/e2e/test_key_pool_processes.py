@@ -1,0 +1,28 @@
+"""Twenty processes of one user, started together, share what they find out about their keys; a dead provider costs little."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from e2e.fleet import GOOD, REFUSED, SPENT, requests_by_key
+
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "key_pool.py"
+PROCESSES, CALLS = 20, 50
+
+
+@pytest.mark.requirement("P5-POOL-02")
+def test_a_bad_key_is_tried_once_by_all_of_them_together(tmp_path: Path) -> None:
+    """And not again by processes that come later."""
+    tries = requests_by_key(tmp_path, (PROCESSES, CALLS), (2, 10))
+    assert (tries.pop(SPENT), tries.pop(REFUSED)) == (1, 1)
+    assert set(tries) == set(GOOD)
+    assert sum(tries.values()) == PROCESSES * CALLS + 2 * 10
+
+
+def test_a_thousand_calls_to_a_dead_provider_are_few_requests_and_hold_no_memory() -> None:
+    bench = runpy.run_path(str(BENCH))
+    assert bench["dead_provider_extra_load"]() <= 0.2
+    assert bench["dead_provider_memory_growth_bytes"]() <= 64 * 1024
