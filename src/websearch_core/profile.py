@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
+from websearch_core.depth import Depth, judged
 from websearch_core.values import Freshness, SearchQuery
 
 __all__ = ["REQUEST_MARK", "SYSTEM", "oldest_day", "request_messages", "resolved_depth"]
 
-ResolvedDepth: TypeAlias = Literal["fast", "standard", "deep"]
+ResolvedDepth: TypeAlias = Depth
 REQUEST_MARK = "SEARCH_REQUEST_JSON"
 DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
 BUDGETS: dict[ResolvedDepth, str] = {
@@ -78,8 +79,8 @@ this search; never invent an address.
 
 
 def resolved_depth(query: SearchQuery) -> ResolvedDepth:
-    """The depth that the caller asked for; `auto` is `standard`."""
-    return "standard" if query.depth == "auto" else query.depth
+    """The depth that the caller asked for; with `auto` the one that the question's words ask for."""
+    return judged(query.query).depth if query.depth == "auto" else query.depth
 
 
 def oldest_day(query: SearchQuery, now: datetime) -> str:
@@ -97,7 +98,7 @@ def request_messages(query: SearchQuery, *, now: datetime) -> tuple[str, str]:
 
 
 def _request(query: SearchQuery, now: datetime) -> dict[str, object]:
-    depth = resolved_depth(query)
+    depth, judgement = resolved_depth(query), judged(query.query)
     return {
         "request_type": "web_search",
         "current_time": {
@@ -108,9 +109,10 @@ def _request(query: SearchQuery, now: datetime) -> dict[str, object]:
         },
         "search_profile": {
             "depth": depth,
+            "categories": list(judgement.categories),
             "search_budget": BUDGETS[depth],
             "primary_source_focus": True,
-            "freshness_check": query.fresh_within != "any",
+            "freshness_check": query.fresh_within != "any" or judgement.fresh,
             "counterevidence_check": depth == "deep",
             "cross_validation": depth == "deep",
             "answer_style": STYLES[depth],

@@ -29,7 +29,7 @@ import jsonschema
 import mcp_types as types
 from mcp import Client
 
-from integration.fault_table import ASKED, KINDS, OWN, Fault, Kind, Place, Subject, Told, Verdict, faults_of
+from integration.fault_table import ASKED, KINDS, OWN, Area, Fault, Kind, Place, Subject, Told, Verdict, faults_of
 from upstreams.chat_completions import ChatUpstream
 from upstreams.firecrawl import FirecrawlUpstream
 from upstreams.pages import Page, PagesSite, article
@@ -192,6 +192,7 @@ POOLED: frozenset[Subject] = frozenset(
 )
 ONCE: frozenset[Kind] = frozenset({"auth", "credit", "rate", "down"})
 """What another key or another attempt heals within the call."""
+OUTER: frozenset[Area] = frozenset({"example", "transport"})
 OF_THE_KEY: frozenset[Kind] = frozenset({"auth", "credit", "rate"})
 RESTING: frozenset[Kind] = frozenset({"auth", "credit", "rate", "down", "late"})
 """What the next call may meet where a key or a service was sent to rest, or has to wait for it."""
@@ -212,15 +213,21 @@ GROUPS: tuple[Group, ...] = tuple(_groups())
 
 
 def faults_in(group: Group) -> tuple[Fault, ...]:
-    """The faults of a group; a single fault before health is one that another key or attempt can heal."""
-    faults = faults_of(group.operation.subject)
-    if group.keys == "one key" and (group.operation.finder or group.operation.subject not in {"xai", "chat"}):
-        return tuple(faults)
-    outer = tuple(fault for fault in faults if fault.area in {"example", "transport", "status", "echo"})
-    if group.keys != "three keys, one fault":
-        return outer
-    healing = (fault for fault in outer if fault.verdict.told is None and fault.verdict.kinds <= ONCE and not fault.refuses)
-    return tuple(replace(fault, verdict=Verdict(told=OWN)) for fault in healing)
+    """The faults of a group, each where it can make a difference.
+
+    Statuses are read in one place for all operations of a provider; bodies and shapes do not depend on the number of keys, nor
+    on the finder. A single fault before health is one that another key or attempt can heal.
+    """
+    subject = group.operation.subject
+    faults = tuple(faults_of(subject))
+    if group.keys == "three keys, one fault":
+        healing = (fault for fault in faults if fault.area in OUTER and fault.verdict.told is None and not fault.refuses)
+        return tuple(replace(fault, verdict=Verdict(told=OWN)) for fault in healing if fault.verdict.kinds <= ONCE)
+    if group.keys == "three keys" or (subject in {"xai", "chat"} and not group.operation.finder):
+        return tuple(fault for fault in faults if fault.area in OUTER and not fault.heavy)
+    if subject in POOLED and group.operation.tool != "web_search":
+        return tuple(fault for fault in faults if fault.area != "status")
+    return faults
 
 
 # --- one group ----------------------------------------------------------------------------------------------------
@@ -268,11 +275,13 @@ class Stage:
     elsewhere: Simulator
     elsewhere_url: str
     channels: Channels
+    home: str
+    """A folder in which nothing is kept: cells remember in memory."""
     hang_s: float
 
 
 class Channels(logging.Handler):
-    """Listens to every log record and to standard error while the cells run."""
+    """Listens to every log record that the process lets out, and to standard error, while the cells run."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -280,21 +289,21 @@ class Channels(logging.Handler):
         self.errors: list[str] = []
         self._stderr = io.StringIO()
         self._redirected = contextlib.redirect_stderr(self._stderr)
-        self._level = logging.WARNING
+        self._levels: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        root = logging.getLogger()
-        self._level = root.level
-        root.setLevel(logging.DEBUG)
-        root.addHandler(self)
+        for name in OWN_LOGGERS:
+            self._levels[name] = logging.getLogger(name).level
+            logging.getLogger(name).setLevel(logging.DEBUG)
+        logging.getLogger().addHandler(self)
         self._redirected.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._redirected.__exit__(kind, error, trace)
-        root = logging.getLogger()
-        root.removeHandler(self)
-        root.setLevel(self._level)
+        logging.getLogger().removeHandler(self)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
         self.leaks += [line[:300] for line in self._stderr.getvalue().splitlines() if CANARY in line]
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -322,6 +331,7 @@ async def run(group: Group, faults: Sequence[Fault] = (), *, hang_s: float = HAN
             elsewhere=elsewhere,
             elsewhere_url=opened.enter_context(serving(elsewhere)),
             channels=channels,
+            home=opened.enter_context(tempfile.TemporaryDirectory()),
             hang_s=hang_s,
         )
         pace = {"heavy": 1, "late": WAITING, "": WORKING}
@@ -412,7 +422,7 @@ class Cell:
                 schema = await _schema(client, self.operation.tool)
                 reply = await self._called(client, patient=False)
                 if reply is None:
-                    return self._report("hang", healed="not")
+                    return self._report("nothing", healed="not")
                 self._judge(reply, schema)
                 self.slot.simulator.follow(ok())
                 async with door.opened(self.slot.url) if self.fault.refuses else contextlib.nullcontext():
@@ -439,25 +449,20 @@ class Cell:
 
     @asynccontextmanager
     async def _client(self, address: str) -> AsyncIterator[Client]:
-        with tempfile.TemporaryDirectory() as home:
-            configuration = read(environ=self._environment(address, home))
-            if problems := configuration.problems():
-                self._complain("dead", f"problems of the configuration: {problems}")
-            chosen = configuration.settings
-            box = build(configuration, observe=session.observer(chosen))
-            server = make_server(
-                box.resolve,
-                toolsets=("core",),
-                patience_s=chosen.search.deadline_no_progress_s,
-                redact=configuration.redact,
-            )
-            try:
-                async with Client(server) as client:
-                    yield client
-            finally:
-                await box.resolve(Closing).aclose()
+        configuration = read(environ=self._environment(address))
+        if problems := configuration.problems():
+            self._complain("dead", f"problems of the configuration: {problems}")
+        chosen = configuration.settings
+        box = build(configuration, observe=session.observer(chosen))
+        patience_s, redact = chosen.search.deadline_no_progress_s, configuration.redact
+        server = make_server(box.resolve, toolsets=("core",), patience_s=patience_s, redact=redact)
+        try:
+            async with Client(server) as client:
+                yield client
+        finally:
+            await box.resolve(Closing).aclose()
 
-    def _environment(self, address: str, home: str) -> dict[str, str]:
+    def _environment(self, address: str) -> dict[str, str]:
         """The settings of a server whose faulty part is at `address`."""
         subject, finder = self.operation.subject, self.operation.finder
         keys = self._keys(3 if self.stage.group.keys != "one key" else 1)
@@ -467,7 +472,7 @@ class Cell:
         engine = {"GROK_API_URL": address, "GROK_API_KEY": keys} if subject == "chat" else {
             "GROK_SEARCH_URL": address if subject == "xai" else self.stage.engine_url, "XAI_API_KEY": self._keys(1)}  # fmt: skip
         return {
-            "WEBSEARCH_HOME": home,
+            "WEBSEARCH_HOME": self.stage.home,
             "WEBSEARCH_CACHE_KIND": "memory",
             "WEBSEARCH_LIBRARY_ENABLED": "false",
             "WEBSEARCH_SEARCH_FINDERS": "firecrawl" if firecrawl else "tavily" if tavily else "none",
@@ -509,7 +514,9 @@ class Cell:
                 return await client.call_tool(self.operation.tool, arguments, progress_callback=progress)
         except TimeoutError:
             self._complain("hang", "the call after it hangs" if patient else "the call hangs")
-            return None
+        except Exception as error:  # noqa: BLE001 - whatever comes instead of a result is a finding
+            self._complain("lie", f"no result, but {type(error).__name__}: {str(error)[:200]}")
+        return None
 
     def _other_question(self) -> dict[str, Any]:
         """Arguments that nothing is kept for, and nothing is on its way."""

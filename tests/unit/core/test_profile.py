@@ -94,8 +94,8 @@ def test_the_day_is_that_of_utc_wherever_the_caller_is() -> None:
 
 
 @pytest.mark.requirement("OURS-20")
-@pytest.mark.parametrize(("asked", "used"), [("auto", "standard"), ("fast", "fast"), ("standard", "standard"), ("deep", "deep")])
-def test_the_asked_depth_is_used_and_auto_is_standard(asked: Depth, used: str) -> None:
+@pytest.mark.parametrize(("asked", "used"), [("auto", "fast"), ("fast", "fast"), ("standard", "standard"), ("deep", "deep")])
+def test_the_asked_depth_is_used_and_auto_follows_the_question(asked: Depth, used: str) -> None:
     query = SearchQuery(query="x", depth=asked)
     assert profile.resolved_depth(query) == used
     assert request(query)["search_profile"]["depth"] == used
