@@ -169,7 +169,7 @@ class EngineSettings:
         (), form="phrases", help="Words in an error of the engine that end the call; separated by commas."
     )
     max_concurrency: int = option(
-        2, env=("GROK_MAX_CONCURRENCY",), ge=1, le=100, help="Requests to the engine at once; the others wait for their turn."
+        8, env=("GROK_MAX_CONCURRENCY",), ge=1, le=100, help="Requests to the engine at once; the others wait for their turn."
     )
     single_attempt_timeout_s: float = option(
         120.0,
@@ -250,12 +250,18 @@ class SearchSettings:
     )
     deadline_s: float = option(
         270.0,
-        env=("WEB_SEARCH_TOTAL_TIMEOUT",),
+        env=("WEB_SEARCH_TOTAL_TIMEOUT", "GROK_SEARCH_TIMEOUT_SECONDS"),
         ge=1,
         le=3600,
         help="Longest search, in seconds, when the caller takes progress reports.",
     )
     deadline_no_progress_s: float = option(50.0, ge=1, le=3600, help="Longest search, in seconds, when it does not.")
+    content_concurrency: int = option(
+        3, env=("GROK_SEARCH_ENRICH_CONCURRENCY",), ge=1, le=5, help="Pages read at once for `include_content`."
+    )
+    content_max_chars: int = option(
+        15_000, env=("GROK_SEARCH_ENRICH_MAX_CHARS",), ge=200, le=200_000, help="Longest text of one page in a search result."
+    )
     extras_allowance_s: float = option(20.0, ge=1, le=300, help="Longest wait for extra sources, in seconds.")
     cache_ttl_s: float = option(300.0, ge=0, le=7 * DAY_S, help="How long an answer is reused, in seconds; 0: never.")
     sources_ttl_s: float = option(3600.0, ge=60, le=30 * DAY_S, help="How long `get_sources` knows an answer, in seconds.")

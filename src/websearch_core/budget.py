@@ -52,8 +52,11 @@ def piece(text: str, start: int, room: int) -> tuple[str, int | None]:
     return text[start:end], end if end < len(text) else None
 
 
-def fit_search(result: SearchResult, max_chars: int, *, inline: int) -> SearchResult:
-    """A whole search result cut to `max_chars`: headers of the first `inline` sources, the answer, then page texts."""
+def fit_search(result: SearchResult, max_chars: int, *, inline: int, body_chars: int = 15_000) -> SearchResult:
+    """A whole search result cut to `max_chars`: headers of the first `inline` sources, the answer, then page texts.
+
+    A page's text takes at most `body_chars`, so that the first page does not take the room of all.
+    """
     shown = tuple(_header(source) for source in result.sources[:inline])
     base = dataclasses.replace(result, content="", sources=shown, sources_count=len(result.sources), unverified_answer="")
     while len(base.sources) > 1 and json_chars(base) > max_chars * 0.6:
@@ -65,7 +68,7 @@ def fit_search(result: SearchResult, max_chars: int, *, inline: int) -> SearchRe
     fitted = dataclasses.replace(base, content=content, next_start=next_start, unverified_answer=unverified)
     if next_start is not None:
         fitted = _noted(fitted, f"answer cut after {next_start} characters; get_sources with start={next_start} reads on")
-    return _with_bodies(fitted, result.sources, max_chars)
+    return _with_bodies(fitted, result.sources, max_chars, body_chars)
 
 
 def fit_sources(
@@ -115,13 +118,13 @@ def fit_map(result: MapResult, max_chars: int) -> MapResult:
     return _noted(dataclasses.replace(base, results=tuple(kept), next_offset=end), f"cut; web_map with offset={end} reads on")
 
 
-def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: int) -> SearchResult:
+def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: int, body_chars: int) -> SearchResult:
     """Page texts into the room that is left, shared evenly in the order of the sources."""
     wanting = [index for index, source in enumerate(result.sources) if sources[index].content]
     shown = list(result.sources)
     for count, index in enumerate(wanting):
         left = max_chars - RESERVE_CHARS - json_chars(dataclasses.replace(result, sources=tuple(shown)))
-        room = left // (len(wanting) - count) - 60
+        room = min(left // (len(wanting) - count) - 60, body_chars)
         if room < 200:
             break
         text, next_start = piece(sources[index].content, 0, room)

@@ -54,17 +54,17 @@ class FinderChain(SourceFinder):
         return frozenset.intersection(*(finder.keeps for finder in self.finders)) if self.finders else frozenset()
 
     async def find(self, query: SearchQuery, /) -> SourceList:
-        """The first finder's list that holds a usable source; else an empty list, with a note for each dead end.
+        """The first finder's list that holds a usable source; an empty list when all of them looked and found nothing.
 
         Raises:
-            AllFailed: every finder failed, none merely found nothing.
+            AllFailed: nothing was found and at least one finder failed; the attempts name each dead end, empty ones too.
             NotConfigured: the chain is empty.
         """
         if not self.finders:
             raise NotConfigured(
                 "no source finder is configured", provider="finder", hint="Set TAVILY_API_KEY or FIRECRAWL_API_KEY."
             )
-        notes, failures, empty = list(self._off), [], False
+        notes, dead_ends = list(self._off), list[WebSearchError]()
         for finder in self.finders:
             if query.fresh_within != "any" and "fresh_within" not in finder.keeps:
                 notes.append(Note(code="filter_unsupported", text="skipped: cannot keep fresh_within", provider=finder.name))
@@ -72,17 +72,18 @@ class FinderChain(SourceFinder):
             try:
                 found = await finder.find(query)
             except WebSearchError as error:
-                failures.append(error)
+                dead_ends.append(error)
                 notes.append(outcome.note_of(error, "search"))
                 continue
             items = tuple(item for item in found.items if urls.is_web_url(item.url) or item.url.startswith("file://"))
             notes.extend(found.notes)
             if items:
                 return SourceList(items=items, provider=found.provider or finder.name, notes=tuple(notes))
-            empty = True
+            why = " ".join(note.text for note in found.notes) or "found nothing"
+            dead_ends.append(EmptyResult(why, provider=finder.name))
             notes.append(Note(code="no_results", text="found nothing", provider=finder.name))
-        if failures and not empty:
-            raise AllFailed("every source finder failed", tuple(failures))
+        if any(not isinstance(error, EmptyResult) for error in dead_ends):
+            raise AllFailed("no source finder found anything, and not all of them could look", tuple(dead_ends))
         return SourceList(provider=self.name, notes=tuple(notes))
 
 

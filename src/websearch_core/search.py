@@ -53,7 +53,9 @@ class SearchRules:
     extras_allowance_s: float = 20.0
     """The finder's own time, from the start of the call."""
     contents: int = 5
-    """Pages read for `include_content`, three at a time."""
+    contents_at_once: int = 3
+    content_chars: int = 15_000
+    """Pages read for `include_content`, `contents_at_once` at a time, each shown with at most `content_chars`."""
     contents_allowance_s: float = 15.0
     cache_ttl_s: float = 300.0
     sources_ttl_s: float = 3_600.0
@@ -88,7 +90,7 @@ class Search:
         session of the partial result.
         """
         if (kept := await self._kept(query)) is not None:
-            return budget.fit_search(kept, query.max_chars, inline=self.rules.inline_sources)
+            return self._fitted(kept, query)
         clock = _Clock(min(within_s or self.rules.deadline_s, self.rules.deadline_s))
         with self.observe.span("search", engine=self.engine.name) as span:
             async with AsyncExitStack() as joined:
@@ -115,7 +117,7 @@ class Search:
                     self.running.keep(late)
             span.note(outcome=result.error or result.status, sources=len(result.sources))
         await self._keep(query, result, also_errors=bool(result.pending_until))
-        return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources)
+        return self._fitted(result, query)
 
     async def _ask(self, query: SearchQuery, attempt: int, joined: AsyncExitStack) -> asyncio.Task[Answer]:
         """The engine's run for this question, perhaps begun by another caller; it may take the operator's whole limit."""
@@ -148,6 +150,9 @@ class Search:
         late = OutOfTime("the engine is still answering", provider="grok")
         told = outcome.partly(result, late, "search") if result.sources else outcome.failed(result, late, "search")
         return dataclasses.replace(told, next_action=action, pending_until=until)
+
+    def _fitted(self, result: SearchResult, query: SearchQuery) -> SearchResult:
+        return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources, body_chars=self.rules.content_chars)
 
     @property
     def _no_engine(self) -> bool:
@@ -240,7 +245,7 @@ class Search:
 
     async def _with_contents(self, result: SearchResult, clock: _Clock) -> SearchResult:
         """The first sources with their pages' text; a page that cannot be read leaves a note."""
-        gate = asyncio.Semaphore(3)
+        gate = asyncio.Semaphore(self.rules.contents_at_once)
 
         async def read(source: Source) -> Source:
             async with gate:

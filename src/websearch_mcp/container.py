@@ -184,6 +184,8 @@ class _Parts:
             inline_sources=chosen.inline_sources,
             deadline_s=chosen.deadline_s,
             extras_allowance_s=chosen.extras_allowance_s,
+            contents_at_once=chosen.content_concurrency,
+            content_chars=chosen.content_max_chars,
             cache_ttl_s=chosen.cache_ttl_s,
             sources_ttl_s=chosen.sources_ttl_s,
             page_ttl_s=self._settings.fetch.cache_ttl_s,

@@ -335,7 +335,8 @@ async def run(group: Group, faults: Sequence[Fault] = (), *, hang_s: float = HAN
             hang_s=hang_s,
         )
         pace = {"heavy": 1, "late": WAITING, "": WORKING}
-        slots = {name: _slots(opened, group.operation.subject, count) for name, count in pace.items()}
+        needed = Counter(map(_pace, faults))
+        slots = {name: _slots(opened, group.operation.subject, min(most, needed[name])) for name, most in pace.items()}
         cells = [(fault, _reported(stage, slots[_pace(fault)], fault, number)) for number, fault in enumerate(faults)]
         heavy = [cell for fault, cell in cells if fault.heavy]
         first, *others = [cell for fault, cell in cells if not fault.heavy]

@@ -174,6 +174,7 @@ async def test_silence_goes_on_with_the_next_key_too() -> None:
     [
         (status(400), RequestRejected, "tavily_request_invalid"),
         (status(422), RequestRejected, "tavily_request_invalid"),
+        (status(503, headers={"x-should-retry": "false"}), RequestRejected, "tavily_request_invalid"),
         (status(404), WrongAddress, "tavily_api_configuration_error"),
         (not_json(), BadReply, "tavily_invalid_response"),
         (ok([1]), BadReply, "tavily_invalid_response"),

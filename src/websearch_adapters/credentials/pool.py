@@ -42,8 +42,8 @@ TRIAL_S = 10.0
 """How long one request may keep the others from a key, or from a service, that is being tried out."""
 LOOK_AGAIN_S = 0.1
 """How often to look whether another process has found out about a key that is needed here."""
-ORDINARY = frozenset({None, 200, 400, 404, 422})
-"""Statuses that are about the request, whatever the key; every other one may be about the key after all."""
+ORDINARY = frozenset({400, 401, 402, 403, 404, 408, 422, 425, 429})
+"""Refusals (4xx) whose cause is known, whatever class they have here; every other one may have to do with the key after all."""
 KEY_FAULTS = (AuthRejected, OutOfCredit, RateLimited)
 NOTHING_TRIED: Mapping[Secret | None, WebSearchError] = MappingProxyType({})
 
@@ -342,12 +342,12 @@ class _Service:
             ProviderError: it is over, and the keys were answered differently.
         """
         if breaker.signature(error) is not None and self.circuit.phase != "closed":
-            raise self.shut(error) from error
+            raise self.shut(error, mine=turn.index) from error
         if turn.index is None or not _may_be_the_key(error):
             return False
         if len(self.secrets) > 1 and rotation.usable(self.ring, self.clock(), tried=self._places(tried)):
             return True
-        self._tell_in(error)
+        self._tell_in(error, mine=turn.index)
         error.exhausted = len(self.secrets) > 1
         if (odd := self._odd(tried)) is not None and odd is not error:
             raise odd from error
@@ -395,8 +395,8 @@ class _Service:
 
     # --- errors and reports
 
-    def shut(self, cause: ProviderError | None = None) -> CircuitOpen:
-        """Why nothing is sent now."""
+    def shut(self, cause: ProviderError | None = None, *, mine: int | None = None) -> CircuitOpen:
+        """Why nothing is sent now; `mine` is the key that the asking call still has."""
         wait_s = max(breaker.wait_s(self.circuit, self.clock()), rotation.MIN_REST_S)
         last = f"; the last answer: {cause.message}" if cause else ""
         error = CircuitOpen(
@@ -408,7 +408,7 @@ class _Service:
             retry_after_s=wait_s,
             diagnostics={"error_type": "service_unavailable", **(cause.diagnostics if cause else {})},
         )
-        self._tell_in(error)
+        self._tell_in(error, mine=mine)
         return error
 
     def none_left(self, tried: Mapping[Secret | None, WebSearchError]) -> WebSearchError:
@@ -419,9 +419,10 @@ class _Service:
         error.exhausted = len(self.secrets) > 1
         return error
 
-    def statuses(self) -> tuple[dict[str, Json], ...]:
-        """How each key stands."""
-        return tuple(self._row(index) for index in range(len(self.secrets)))
+    def statuses(self, *, mine: int | None = None) -> tuple[dict[str, Json], ...]:
+        """How each key stands, for a call that has the key `mine`."""
+        ring = self.ring if mine is None else rotation.put_back(self.ring, mine)
+        return tuple(self._row(ring, index) for index in range(len(self.secrets)))
 
     def circuit_status(self) -> dict[str, Json]:
         """How the circuit stands."""
@@ -475,16 +476,16 @@ class _Service:
             diagnostics={"error_type": "concurrency_queue_timeout"},
         )
 
-    def _tell_in(self, error: ProviderError) -> None:
+    def _tell_in(self, error: ProviderError, *, mine: int | None = None) -> None:
         """Add to an error how keys and circuit stand."""
         told: dict[str, object] = {"service_circuit": self.circuit_status()}
         if self.secrets:
-            told["key_statuses"] = list(self.statuses())
+            told["key_statuses"] = list(self.statuses(mine=mine))
         error.diagnostics = MappingProxyType({**error.diagnostics, **told})
 
-    def _row(self, index: int) -> dict[str, Json]:
-        key = rotation.status(self.ring, index, self.clock())
-        busy = key.state == "healthy" and rotation.is_busy(self.ring, index, per_key=self.rules.per_key)
+    def _row(self, ring: rotation.KeyRing, index: int) -> dict[str, Json]:
+        key = rotation.status(ring, index, self.clock())
+        busy = key.state == "healthy" and rotation.is_busy(ring, index, per_key=self.rules.per_key)
         fingerprint = self.secrets[index].fingerprint
         row: dict[str, Json] = {"position": index + 1, "fingerprint": fingerprint, "state": "busy" if busy else key.state}
         if key.state in rotation.RESTING:
@@ -652,7 +653,7 @@ def _is_doubtful(error: ProviderError) -> bool:
 def _is_odd(error: WebSearchError) -> bool:
     """Whether the status is one that neither a wrong request nor a bad key gets."""
     is_kind = isinstance(error, (RequestRejected, BadReply)) and not isinstance(error, ModelRejected)
-    return is_kind and error.http_status not in ORDINARY
+    return is_kind and 400 <= (error.http_status or 0) < 500 and error.http_status not in ORDINARY
 
 
 def _patience_s() -> float | None:

@@ -232,7 +232,7 @@ class Http:
                     async for chunk in response.aiter_bytes():
                         size += len(chunk)
                         if size > request.max_bytes:
-                            raise BadReply(f"more than {request.max_bytes:,} bytes came", provider=request.provider)
+                            raise _too_long(request)
                         if reader.feed(chunk):
                             break
                     return reader.close()
@@ -304,6 +304,14 @@ def _address(base_url: str, path: str, *, keyed: bool) -> str:
     parts = urlsplit(base_url)
     host = parts.netloc.rpartition("@")[2] if keyed else parts.netloc
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/") + path, parts.query, ""))
+
+
+def _too_long(request: Request) -> BadReply:
+    return BadReply(
+        f"more than {request.max_bytes:,} bytes came",
+        provider=request.provider,
+        diagnostics={"error_type": "invalid_response"},
+    )
 
 
 def _header_value(secret: Secret, provider: str) -> str:

@@ -39,10 +39,12 @@ __all__ = [
     "PHRASES",
     "UNEXPLAINED",
     "Phrases",
+    "broken_chars",
     "error_in_body",
     "from_exception",
     "from_response",
     "html_page",
+    "in_another_encoding",
     "json_object",
     "retry_after_s",
     "shown_base",
@@ -135,6 +137,8 @@ PASSING = (
 WAIT_IN_TEXT = re.compile(
     r"(?:retry after|resets in:?|try again in)\s*(?:(\d{1,4})m\s*)?(\d{1,6}(?:\.\d{1,6})?)\s*(?:s|seconds?)\b", re.IGNORECASE
 )
+MOST_BROKEN = 3
+"""A relay that cuts one character in two leaves that many marks."""
 REJECTED_STATUSES = frozenset({405, 409, 410, 413, 415})
 
 
@@ -187,17 +191,27 @@ def json_object(body: bytes, *, provider: str, base_url: str = "", phrases: Phra
 
     Raises:
         NotConfigured: an HTML page came instead.
-        ProviderError: not JSON or not an object (BadReply), or an error object with status 200.
+        ProviderError: not JSON, not UTF-8 or not an object (BadReply), or an error object with status 200.
     """
     text = body.decode("utf-8-sig", "replace").strip()
     if text.startswith("<"):
         raise html_page(text, provider, base_url)
     payload = _parsed(text.encode("utf-8", "replace"))
-    if not isinstance(payload, dict):
+    if not isinstance(payload, dict) or in_another_encoding(broken_chars(body, text), len(text)):
         raise BadReply("the reply is not a JSON object", provider=provider, diagnostics={"error_type": "invalid_response"})
     if error := error_in_body(payload, provider, base_url, phrases):
         raise error
     return payload
+
+
+def broken_chars(raw: bytes, text: str) -> int:
+    """How many characters of `text` stand for bytes of `raw` that are no UTF-8."""
+    return text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
+
+
+def in_another_encoding(broken: int, chars: int) -> bool:
+    """Whether so many broken characters are more than damage: a text that is not UTF-8 at all, and not to be told as one."""
+    return broken > max(MOST_BROKEN, chars // 1_000)
 
 
 def html_page(text: str, provider: str, base_url: str) -> NotConfigured:

@@ -56,6 +56,9 @@ class EventReader:
         self._first = True
         self._name = ""
         self._data: list[str] = []
+        self.chars = 0
+        self.broken = 0
+        """Characters so far, and how many of them stand for bytes that are no UTF-8."""
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that `chunk` completes. A line ends with CR, LF or CRLF, also across chunks."""
@@ -83,7 +86,10 @@ class EventReader:
             line, self._first = line.removeprefix(BOM), False
         if not line:
             return self._end_event()
-        name, _, value = line.decode("utf-8", "replace").partition(":")
+        text = line.decode("utf-8", "replace")
+        self.chars += len(text)
+        self.broken += failures.broken_chars(line, text)
+        name, _, value = text.partition(":")
         value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)
@@ -117,9 +123,13 @@ class ReplyBuffer:
         return bool(self._streamed)
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that `chunk` completes; none while it is no stream."""
+        """The events that `chunk` completes; none while it is no stream.
+
+        Raises:
+            Unreachable: the stream is in another encoding than UTF-8.
+        """
         if self._streamed:
-            return self._events.feed(chunk)
+            return self._legible(self._events.feed(chunk))
         self._body += chunk
         if self._streamed is None:
             self._body = self._body.lstrip()  # blanks may come as signs of life before the body
@@ -128,11 +138,15 @@ class ReplyBuffer:
             return []
         start = bytes(self._body)
         self._body.clear()
-        return self._events.feed(start)
+        return self._legible(self._events.feed(start))
 
     def flush(self) -> list[Event]:
-        """A last event that no blank line ended."""
-        return self._events.flush()
+        """A last event that no blank line ended.
+
+        Raises:
+            Unreachable: as `feed`.
+        """
+        return self._legible(self._events.flush())
 
     def body(self) -> dict[str, Any]:
         """The object of a reply that is no stream.
@@ -148,13 +162,21 @@ class ReplyBuffer:
         except BadReply as error:
             if error.diagnostics.get("error_type") != "invalid_response":
                 raise
-            raise Unreachable(
-                f"{self._provider} sent neither JSON nor an event stream",
-                provider=self._provider,
-                hint="Try again later.",
-                http_status=200,
-                diagnostics={"error_type": "invalid_response"},
-            ) from error
+            raise self._illegible("neither JSON nor an event stream") from error
+
+    def _legible(self, events: list[Event]) -> list[Event]:
+        if failures.in_another_encoding(self._events.broken, self._events.chars):
+            raise self._illegible("a stream in another encoding than UTF-8")
+        return events
+
+    def _illegible(self, what: str) -> Unreachable:
+        return Unreachable(
+            f"{self._provider} sent {what}",
+            provider=self._provider,
+            hint="Try again later.",
+            http_status=200,
+            diagnostics={"error_type": "invalid_response"},
+        )
 
 
 def is_event_stream(head: bytes) -> bool | None:

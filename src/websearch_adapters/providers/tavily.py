@@ -57,8 +57,8 @@ DEFAULT_RESULTS = 5
 REFUSED = re.compile(r"forbidden|denied|not (allowed|supported|found)|blocked|robots|unauthori[sz]ed|paywall", re.IGNORECASE)
 PAGE_STATUS = re.compile(r"\b([45]\d\d)\b")
 PASSING_STATUSES = frozenset({408, 425, 429})
-ABOUT_THE_REQUEST = frozenset({None, 200, 400, 422})
-"""Any other status that is not about the key comes from something that is not this API, or not this version of it."""
+KNOWN_STATUSES = frozenset({400, 401, 402, 403, 422, 432, 433}) | PASSING_STATUSES
+"""Any other refusal (4xx) comes from something that is not this API, or not this version of it."""
 
 ExtractDepth: TypeAlias = Literal["basic", "advanced"]
 
@@ -235,6 +235,10 @@ def _no_page(failed: object) -> ProviderError:
     return kind(f"tavily {what}{said}", provider=NAME, hint=hint, diagnostics={"page_status": status} if status else {})
 
 
+def _is_odd(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500 and status not in KNOWN_STATUSES
+
+
 def _wrong_address(error: ProviderError, base_url: str) -> WrongAddress:
     return WrongAddress(
         f"{error.message}, which this service never does at the right address",
@@ -351,7 +355,7 @@ class Tavily:
         try:
             return await self._http.retrying(settings.retry)(request, lambda: JsonReply(NAME, request.base_url))
         except (RequestRejected, BadReply) as error:
-            if error.http_status in ABOUT_THE_REQUEST:
+            if not _is_odd(error.http_status):
                 raise
             raise _wrong_address(error, settings.base_url) from error
 

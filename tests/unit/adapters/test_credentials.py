@@ -143,6 +143,7 @@ class TestKeys:
             RequestRejected("422", http_status=422),
             RequestRejected("404", http_status=404),
             ModelRejected("model", http_status=403),
+            RequestRejected("503, not to be repeated", http_status=503),
         ],
     )
     async def test_what_another_key_cannot_change_ends_the_call(self, keys: KeyPool, error: ProviderError) -> None:
@@ -252,6 +253,12 @@ class TestKeys:
             await call(keys, {A: AuthRejected("401"), B: RateLimited("429"), C: last}, [])
         assert last.diagnostics["key_statuses"] == list(keys.statuses("tavily"))
         assert (last.http_status, last.exhausted) == (432, True)
+
+    async def test_its_own_key_does_not_look_busy_to_a_call_that_ends(self, clock: FakeClock) -> None:
+        keys = pool(clock, [A], per_key=1)
+        error = Unreachable("500", http_status=500)
+        await fails(keys, A, error)
+        assert error.diagnostics["key_statuses"] == [{"position": 1, "fingerprint": "tv…89", "state": "healthy"}]
 
     async def test_without_a_key_it_names_the_setting_and_its_variables(self) -> None:
         with pytest.raises(NotConfigured) as caught:
@@ -533,6 +540,7 @@ class TestCircuit:
             (RequestRejected("404", http_status=404), "due"),
             (BadReply("not JSON", http_status=200), "open"),
             (BadReply("418", http_status=418), "open"),
+            (RequestRejected("503, not to be repeated", http_status=503), "due"),
             (DOWN, "open"),
             (ZeroDivisionError(), "due"),
             (asyncio.CancelledError(), "due"),

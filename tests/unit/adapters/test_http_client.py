@@ -306,9 +306,11 @@ class TestReplies:
             error = await failure(http, asked=request(max_bytes=65_536))
         assert type(error) is BadReply
 
-    async def test_a_reply_in_another_charset_than_it_says_is_read(self) -> None:
+    async def test_a_reply_in_another_charset_than_it_says_is_refused_and_not_told_as_gibberish(self) -> None:
         async with in_process(ChatUpstream(script=wrong_charset())) as (http, _):
-            assert set(await http.exchange(request(), read())) == {"answer"}
+            error = await failure(http)
+        assert type(error) is BadReply
+        assert error.diagnostics["error_type"] == "invalid_response"
 
     async def test_a_page_names_the_address(self) -> None:
         async with in_process(ChatUpstream(script=html_page())) as (http, _):

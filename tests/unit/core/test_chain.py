@@ -6,7 +6,8 @@ import pytest
 
 from websearch_core.chain import ExtractorChain, FinderChain
 from websearch_core.errors import AllFailed, InvalidInput, NotConfigured, Unreachable
-from websearch_core.testing.fakes import FakeExtractor, FakeFinder
+from websearch_core.search import Search
+from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder
 from websearch_core.values import FetchRequest, Note, SearchQuery, Source, SourceList
 
 pytestmark = pytest.mark.anyio
@@ -29,13 +30,21 @@ async def test_a_finder_that_cannot_keep_the_window_is_passed_over_with_a_note()
     assert [(note.code, note.provider) for note in found.notes] == [("filter_unsupported", "blind")]
 
 
-async def test_finding_nothing_is_a_list_and_failing_everywhere_is_an_error() -> None:
-    nothing = FinderChain([FakeFinder(SourceList(), name="a"), FakeFinder(Unreachable("x", provider="b"), name="b")])
+async def test_finding_nothing_is_a_list_and_failing_to_look_is_an_error() -> None:
+    nothing = FinderChain([FakeFinder(SourceList(), name="a"), FakeFinder(SourceList(), name="b")])
     found = await nothing.find(SearchQuery(query="q"))
-    assert (found.items, [note.code for note in found.notes]) == ((), ["no_results", "b_unreachable"])
+    assert (found.items, [note.code for note in found.notes]) == ((), ["no_results", "no_results"])
+    half = FinderChain([FakeFinder(Unreachable("x", provider="a"), name="a"), FakeFinder(SourceList(), name="b")])
     with pytest.raises(AllFailed) as caught:
-        await FinderChain([FakeFinder(Unreachable("x", provider="b"), name="b")]).find(SearchQuery(query="q"))
-    assert len(caught.value.attempts) == 1
+        await half.find(SearchQuery(query="q"))
+    assert [(type(one).__name__, one.provider) for one in caught.value.attempts] == [("Unreachable", "a"), ("EmptyResult", "b")]
+
+
+async def test_a_failed_finder_beside_an_empty_one_makes_the_search_partial() -> None:
+    finder = FinderChain([FakeFinder(Unreachable("x", provider="tavily"), name="tavily"), FakeFinder(SourceList(), name="library")])
+    use = Search(engine=FakeEngine(), finder=finder, extractor=ExtractorChain([]), cache=FakeCache())
+    result = await use(SearchQuery(query="q", extra_sources=2))
+    assert (result.status, result.error_detail.code if result.error_detail else "") == ("partial_success", "all_failed")
 
 
 async def test_parts_that_are_off_are_named_in_the_notes() -> None:

@@ -10,6 +10,7 @@ from websearch_adapters import settings
 from websearch_core.chain import ExtractorChain, FinderChain, NoEngine
 from websearch_core.configuration import ConfigInfo, SwitchModel
 from websearch_core.doctor import Doctor
+from websearch_core.errors import AllFailed
 from websearch_core.fetch import Fetch
 from websearch_core.library import ManageLibrary
 from websearch_core.map import Map
@@ -107,8 +108,9 @@ async def test_a_provider_that_cannot_be_made_harms_only_itself(tmp_path: Path) 
     box = build(
         configured(tmp_path, WEBSEARCH_SEARCH_FINDERS="no-such-plugin,library", WEBSEARCH_FETCH_EXTRACTORS="library,local")
     )
-    found = await box.resolve(SourceFinder).find(SearchQuery(query="q"))
-    assert "no-such-plugin" in {note.provider for note in found.notes}
+    with pytest.raises(AllFailed) as caught:
+        await box.resolve(SourceFinder).find(SearchQuery(query="q"))
+    assert [attempt.provider for attempt in caught.value.attempts] == ["no-such-plugin", "library"]
     report = await box.resolve(Doctor)()
     assert ("no-such-plugin", "failing") in [(part.part, part.state) for part in report.parts]
     assert isinstance(box.resolve(Extractor), ExtractorChain)
