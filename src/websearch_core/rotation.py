@@ -36,6 +36,8 @@ MIN_REST_S = 1.0
 """Shortest rest of a key; without it, "retry after 0 s" would send a request round all keys for ever."""
 MAX_REST_S = {"cooldown": 86_400.0, "quota_exhausted": 31 * 86_400.0}
 """Longest rest, whatever the provider says: no limit is longer than a day, no plan longer than a month."""
+FINAL = frozenset({AuthRejected.code, OutOfCredit.code})
+"""Errors of a key that asking again in the same call cannot mend."""
 RESTING = frozenset(MAX_REST_S)
 
 
@@ -81,7 +83,8 @@ def usable(ring: KeyRing, now: float, *, tried: Collection[int] = ()) -> tuple[i
     is that call's own decision.
     """
     if len(ring.keys) == 1 and 0 in tried:
-        return (0,) if status(ring, 0, now).state in {"healthy", "cooldown"} else ()
+        key = status(ring, 0, now)
+        return (0,) if key.state in {"healthy", "cooldown"} and key.last_error not in FINAL else ()
     count = len(ring.keys)
     order = (index % count for index in range(ring.turn, ring.turn + count))
     return tuple(index for index in order if index not in tried and status(ring, index, now).state == "healthy")
@@ -143,10 +146,12 @@ def after(
 ) -> KeyRing:
     """The ring after key `index` failed with `error`.
 
-    Refused is for good. Rate-limited and used-up keys rest for the time that the provider named, else for ours; an only key that
-    is rate-limited rests only for a time that was named, for a guess of ours would help nobody. Every other error leaves the
-    ring as it is.
+    Refused is for good. Rate-limited and used-up keys rest for the time that the provider named, else for ours. An only key is
+    never refused for good, and rests only for a time that was named: with nothing to change to, a guess of ours would only turn
+    a fault that may have passed into one that lasts. Every other error leaves the ring as it is.
     """
+    if issubclass(error, (AuthRejected, OutOfCredit)) and len(ring.keys) == 1 and not _is_named(retry_after_s):
+        return _with(ring, index, dataclasses.replace(ring.keys[index], last_error=error.code))
     if issubclass(error, AuthRejected):
         return parked(ring, index, "invalid", now=now, last_error=error.code)
     if not issubclass(error, (OutOfCredit, RateLimited)):

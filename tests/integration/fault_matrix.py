@@ -607,7 +607,7 @@ class Cell:
         if group.keys == "one key" or self.fault.refuses:
             return
         used = [request.key for request in self.slot.simulator.requests if request.key]
-        kinds = next(fault.verdict.kinds for fault in faults_of(self.operation.subject) if fault.name == self.fault.name)
+        kinds = self.fault.cause
         if kinds and kinds <= OF_THE_KEY and max(Counter(used).values(), default=0) > 1:
             self._complain("class", f"a key is used more than once: {len(used)} requests by {len(set(used))} keys")
         if kinds and kinds <= {"auth", "credit"} and not self.once and len(set(used)) != 3:

@@ -114,6 +114,8 @@ class Fault:
     heavy: bool = False
     """It costs so much work that it would slow other cells down."""
     area: Area = "shape"
+    cause: frozenset[Kind] = frozenset()
+    """What the upstream does, also where the call as a whole must get over it."""
 
 
 KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
@@ -224,7 +226,7 @@ def faults_of(subject: Subject) -> Iterator[Fault]:
         "echo": _echoes,
     }
     for area, made in areas.items():
-        yield from (replace(fault, area=area) for fault in made(subject))
+        yield from (replace(fault, area=area, cause=fault.verdict.kinds) for fault in made(subject))
 
 
 def refused(subject: Subject) -> Fault:
@@ -605,7 +607,7 @@ def _encoded(body: bytes, encoding: str) -> Step:
 
 @functools.cache
 def _comments() -> Step:
-    pieces = [b": keep-alive\n\n" * 4_096] * (HUGE_BYTES // (4_096 * 14))
+    pieces = [(b": " + b"." * 1_020 + b"\n\n") * 64] * (HUGE_BYTES // 65_536)
     return answering("comments", lambda _: Pieces(pieces, headers={"content-type": "text/event-stream"}))
 
 

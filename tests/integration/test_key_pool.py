@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +35,11 @@ from websearch_core.errors import (
     WebSearchError,
     WrongAddress,
 )
+from websearch_core.ports import Credentials
 from websearch_core.retry import RetryPolicy
 from websearch_core.testing.fakes import FakeClock
 from websearch_core.values import FetchRequest, MapRequest, SearchQuery
+from websearch_mcp.container import build
 
 pytestmark = pytest.mark.anyio
 
@@ -431,3 +434,25 @@ async def test_short_keys_and_keys_inside_each_other_are_never_shown(keys: Seque
             error = caught.value
             shown = f"{error} {error!r} {error.hint} {error.upstream_code} {dict(error.diagnostics)}"
             assert not any(key in shown for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "at_once"),
+    [
+        ("grok", "", 8),
+        ("grok", "GROK_MAX_CONCURRENCY", 3),
+        ("tavily", "", 1),
+        ("tavily", "TAVILY_PER_KEY_MAX_CONCURRENCY", 3),
+        ("firecrawl", "", 2),
+        ("firecrawl", "WEBSEARCH_FIRECRAWL_PER_KEY_MAX_CONCURRENCY", 3),
+    ],
+)
+async def test_the_limits_of_the_product_are_settings(provider: str, variable: str, at_once: int, tmp_path: Path) -> None:
+    keys = {"XAI_API_KEY": "xai-0123456789", "TAVILY_API_KEY": "tvly-0123456789", "FIRECRAWL_API_KEYS": "fc-0123456789"}
+    environ = {**keys, "WEBSEARCH_HOME": str(tmp_path), "WEBSEARCH_CACHE_KIND": "memory", **({variable: "3"} if variable else {})}
+    credentials = build(settings.read(environ=environ)).resolve(Credentials)
+    async with AsyncExitStack() as leases:
+        for _ in range(at_once):
+            await (await leases.enter_async_context(credentials.lease(provider))).accepted()
+        with deadline.within(0.02), pytest.raises(QueueTimeout):
+            await leases.enter_async_context(credentials.lease(provider))

@@ -76,7 +76,7 @@ class TestSitemaps:
         found = await mapper(build_site()).map(MapRequest(url=f"{HOST}/docs/"))
         titles = {link.url.removeprefix(HOST): link.title for link in found.links}
         assert titles["/docs/install"] == "Install"
-        assert titles["/docs/"] == "Documentation | Tidepool"
+        assert titles["/docs/"] == "Documentation"
 
     async def test_enough_from_sitemaps_means_that_no_further_page_is_visited(self) -> None:
         site = build_site()

@@ -56,7 +56,7 @@ def documentation(over: Over) -> LocalReader:
 async def test_a_documentation_page_is_read_without_its_frame(documentation: LocalReader) -> None:
     page = await read(documentation, "/docs/quickstart")
     assert (page.kind, page.provider, page.language) == ("html", "local", "en")
-    assert page.title == "Quickstart | Tidepool"
+    assert page.title == "Quickstart"
     assert page.text.startswith("# Quickstart\n\n")
     assert "```python\nfrom tidepool import Queue\n" in page.text
     for noise in ("cookies", "Newsletter", "free software", "window.visited"):

@@ -1,85 +1,55 @@
-"""Which part of a page is its content: boilerplate goes, the smallest element that holds the text stays.
+"""Which part of a page is its content.
 
-Four steps on the tree, in place: what is never content; boilerplate by tag, role, class and link density, but never a part
-that holds half of the prose; the smallest element with most of the good text; link lists and "related" sections inside it.
-Class names are matched as whole words, and ids that are slugs not at all: `api_metadata` is no metadata.
+The tree loses what a reader never sees; `survey` turns the rest into lists; `rules` give a first verdict; `forest` scores every
+block of text; the blocks that together promise the best balance of precision and recall stay.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from websearch_adapters.extract.markup import body_of, remove, text_of, words_of
+from websearch_adapters.extract import features, forest, formulas, names, rules
+from websearch_adapters.extract.markup import body_of, remove, select, text_of
+from websearch_adapters.extract.survey import HEADINGS, INLINE, Survey
 
 if TYPE_CHECKING:
-    from websearch_adapters.extract.markup import Element
+    from collections.abc import Iterable
 
-__all__ = ["GUTTER", "Layout", "drop", "layout_of", "main_content", "role_of", "strip_hidden"]
+    from websearch_adapters.extract.markup import Element
+    from websearch_adapters.extract.metadata import Metadata
+    from websearch_adapters.extract.rules import Verdict
+
+__all__ = ["Kind", "Layout", "drop", "kind_of", "main_content", "stripped"]
 
 Layout: TypeAlias = Literal["article", "forum", "page"]
 
+LOWEST, HIGHEST = 0.2, 0.5
+"""Bounds of the likelihood from which on a block is kept."""
+SHARE = 0.6
+"""Least likelihood of a block as a share of what is typical for the kept text."""
+INSIDE_SHARE, OUTSIDE_SHARE, SURE_SHARE = 0.75, 0.8, 0.92
+"""In articles: the same within and around the text, and what counts as surely text."""
+SURE = 0.8
+"""In articles, a block that the rules drop stays from this likelihood on."""
+TOLD_ELSEWHERE = frozenset({"h1", "figcaption"})
+"""An article's headline travels as its title; captions are not its text."""
+SENTENCE_WORDS = 15
+FEW_BLOCKS = 40
+"""Fewer blocks of text are too few for scores to tell more than rules do."""
+MANY_BLOCKS = 5_000
+"""More take too long to score."""
+HEADING_CHANCE = 0.1
+"""A heading less likely than this goes even where the text below it stays."""
+KEPT_EMPTY = frozenset({"td", "th", "tr", "tbody", "thead", "hr"})
 NEVER_CONTENT = (
     "script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "canvas", "audio", "video", "button",
-    "input", "select", "textarea", "dialog", "map", "link", "meta", "datalist", "progress", "head", "frameset", "math",
+    "input", "select", "textarea", "dialog", "map", "link", "meta", "datalist", "progress", "head", "frameset", "symbol",
 )  # fmt: skip
-BLOCKS = frozenset({
-    "p", "pre", "li", "td", "th", "dd", "dt", "blockquote", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "caption",
-    "summary",
-})  # fmt: skip
-CELLS = frozenset({"li", "td", "th", "dd"})
-CONTAINERS = frozenset({"div", "section", "span", "article"})
-INLINE = frozenset({"a", "b", "strong", "em", "i", "code", "span", "tt"})
-UNDIVIDED = frozenset({"p", "pre", "table", "tbody", "tr", "li", "ul", "ol", "dl"})
-NEVER_NOISE = frozenset({"pre", "code", "tr", "tbody", "html", "body", "main", "article", "h1", "h2", "h3"})
-NOISE_ROLES = frozenset({
-    "navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar", "tablist",
-})  # fmt: skip
-
-
-def _words(*alternatives: str) -> re.Pattern[str]:
-    """Matches one of the alternatives as a whole word of a class list."""
-    return re.compile(rf"(?:^|[\s_-])(?:{'|'.join(alternatives)})(?:$|[\s_-])", re.IGNORECASE)
-
-
-NOISE = _words(
-    r"nav(?:bar|igation|header|footer|box|links)?|menu\w*|breadcrumbs?|crumbs?|sidebars?|side-?(?:bar|nav|menu)|bs-sidebar",
-    r"footer\w*|site-?(?:header|footer|nav)|masthead|navheader|navfooter|sphinxsidebar\w*|topbar|top-?bar|toolbar",
-    r"cookies?\w*|consent|gdpr|newsletter\w*|subscri\w+|sign-?up|promo\w*|popup|modal|overlay|lightbox|announcement\w*",
-    r"alert-?bar|drawer|offcanvas|mega-?menu|log-?in-?(?:form|box|link)?|search-?(?:box|form|bar)|searchbox",
-    r"shar(?:e|ing)(?:-?(?:bar|buttons?|links?|tools?|daddy|this))?|socials?|sociallinks|feedback|rating-?widget",
-    r"related\w*|recommend\w*|recirc\w*|read-?(?:more|next)|more-?(?:stories|from|posts|articles)|popular|trending",
-    r"sponsor\w*|sponsored|advert\w*|ads?|adsense|banner|outbrain|taboola|disqus\w*|livefyre",
-    r"pagination|pager|paging|prev-?next\w*|next-?prev\w*|toc|table-?of-?contents|tableofcontents|on-?this-?page",
-    r"skip-?(?:link|to)?\w*|jump-?to|back-?to-?top|version-?switcher|language-?(?:switcher|selector)",
-    r"author-?(?:bio|box|card|info)|about-?(?:the-?)?author|bio|byline|post-?meta|entry-?meta|entry-?footer",
-    r"tags?-?(?:list|links)|tagcloud|sr-only|screen-?reader\w*|visually-?hidden|noprint|print-?only",
-    r"mw-editsection|editsection|mw-jump-link|catlinks|printfooter|hatnote|navbox|vertical-navbox|mbox-small",
-    r"reference-?tooltip|headerlink|copy-?btn|copy-?code",
-    r"upsell|cart|wishlist|cross-?sell|you-?may-?also|mini-?cart|filters?|facets?|sort-?by",
-)
-COMMENTS = _words(
-    r"comments?(?:-?(?:list|area|section|wrap\w*|form|respond))?|respond|responses|reply-?(?:form|title)",
-)
-FORUM_POSTS = _words(
-    r"topic-?post|post-?(?:body|content|text|message|stream|\d+)|message-?(?:body|content|cell)|answer(?:cell)?|question",
-    r"comment-?tree|postbody|postcell|js-post-body|crawler-post|thread\w*|reply",
-)
-CAPTIONS = _words(
-    r"captions?|credits?|byline|dateline|timestamp|pub-?date|published|photo-?credit|wp-caption-text|kicker|dek|sub-?title",
-    r"standfirst",
-)
-GUTTER = _words(r"linenos?|lineno|line-?numbers?(?:-rows)?|gutter|ln-num|hljs-ln-numbers|blob-num|lnt")
-JUNK_HEADING = re.compile(
-    r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
-    r"|more (?:from|stories|news|articles|posts|in|like)|most (?:read|popular)|share (?:this|on|via)|comments?"
-    r"|leave a (?:reply|comment)|join the (?:discussion|conversation)|subscribe|newsletter|sign up|about the author|follow us"
-    r"|recent (?:posts|articles)|further reading on|similar|also on|don't miss|advertisement|sponsored|tags|categories"
-    r"|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
-    re.IGNORECASE,
-)
+OPENING = frozenset({"button", "object", "canvas", "dialog", "audio", "video", "map"})
+"""Without its end tag such an element holds the rest of the page."""
 FORUM_SOFTWARE = re.compile(
     r"discourse|phpbb|vbulletin|xenforo|invision|nodebb|flarum|mybb|smf|simple machines|vanilla|stack ?(?:exchange|overflow)"
     r"|lemmy",
@@ -88,39 +58,226 @@ FORUM_SOFTWARE = re.compile(
 HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 STREAMED = re.compile(r"[SB]:\d")
 """Ids under which React sends content in hidden elements."""
+UNFOLDS = re.compile(
+    r"(?:^|[\s_-])(?:tab\w*|accordions?|collaps\w+|panel\w*|faq\w*|toggle\w*|expand\w*|details|answer)", re.IGNORECASE
+)
+UNFOLDING = frozenset({"div", "section", "dd", "ul", "li"})
+THREAD_URL = re.compile(r"forum|thread|topic|question|viewtopic|discuss|community|/r/|/t/")
+SHOP_URL = re.compile(r"product|/p/|/dp/|shop|store|item")
+LIST_URL = re.compile(r"categor|collection|/c/|tag/|archive|browse|search")
+MANUAL_URL = re.compile(r"docs|doc\.|api|reference|guide|manual|tutorial")
+NEWS_URL = re.compile(r"blog|news|/20[012]\d/|article|story")
 
 
-def main_content(root: Element, layout: Layout) -> Element:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What kind of page this is, from what it says about itself and its address."""
+
+    layout: Layout
+    facts: list[float]
+    """The same as numbers, for the scoring."""
+
+
+def kind_of(root: Element, survey: Survey, about: Metadata, url: str) -> Kind:
+    """Judge by metadata, structured data, classes and address."""
+    og_type = about.og_type
+    layout = _layout(root, survey, about, url)
+    path = [part for part in urlsplit(url).path.split("/") if part]
+    last = path[-1] if path else ""
+    types = about.types
+    facts = [
+        ("article", "forum", "page").index(layout),
+        "product" in og_type or "Product" in types,
+        bool(types & {"Article", "NewsArticle", "BlogPosting"}),
+        bool(types & {"CollectionPage", "ItemList", "CategoryCollection"}),
+        1 if og_type == "article" else 2 if og_type == "website" else 0,
+        len(path), last.count("-"), sum(character.isdigit() for character in last),
+        *(pattern.search(url) is not None for pattern in (THREAD_URL, SHOP_URL, LIST_URL, MANUAL_URL, NEWS_URL)),
+    ]  # fmt: skip
+    return Kind(layout=layout, facts=[float(fact) for fact in facts])
+
+
+def _layout(root: Element, survey: Survey, about: Metadata, url: str) -> Layout:
+    if about.types & {"DiscussionForumPosting", "QAPage"} or FORUM_SOFTWARE.search(about.generator):
+        return "forum"
+    article = _says_article(root, about)
+    if sum(1 for flags in survey.own_flags if flags & names.POST) >= 4 and (not article or THREAD_URL.search(url)):
+        return "forum"
+    return "article" if article and not survey.code[0] else "page"
+
+
+def _says_article(root: Element, about: Metadata) -> bool:
+    if about.og_type in {"article", "blog", "news"} or any(name.endswith(("Article", "BlogPosting")) for name in about.types):
+        return True
+    return root.find(".//*[@itemprop='articleBody']") is not None
+
+
+def main_content(root: Element, about: Metadata, url: str) -> Element:
     """The element with the content, cleaned in place; the whole body where no part stands out."""
+    body = stripped(root)
+    survey = Survey(body)
+    for element in survey.drops:
+        remove(element)
+    kind = kind_of(root, survey, about, url)
+    verdict = rules.judge(survey, article=kind.layout == "article", forum=kind.layout == "forum")
+    blocks = sum(1 for size in survey.size if size)
+    if (kind.layout == "page" and survey.code[0]) or not FEW_BLOCKS <= blocks <= MANY_BLOCKS:
+        return _cut(survey, _kept_by_rules(verdict))
+    return _cut(survey, _kept_by_score(survey, verdict, kind, about.title))
+
+
+def _kept_by_rules(verdict: Verdict) -> bytearray:
+    return bytearray(1 if fate == 1 else 0 for fate in verdict.fate)
+
+
+def _kept_by_score(survey: Survey, verdict: Verdict, kind: Kind, title: str) -> bytearray:
+    blocks, rows = features.rows(survey, verdict, kind.facts, title)
+    likely = forest.likelihoods(rows)
+    sizes = [survey.own[box].count(" ") + 1 for box in blocks]
+    article = kind.layout == "article"
+    chosen = _chosen_of_article(survey, verdict, blocks, likely, sizes) if article else _chosen(likely, sizes)
+    keep = bytearray(len(survey.boxes))
+    following = False
+    for box, chance, kept in zip(reversed(blocks), reversed(likely), reversed(chosen), strict=True):
+        following = kept or (following and chance > HEADING_CHANCE and survey.tags[box] in HEADINGS - TOLD_ELSEWHERE)
+        keep[box] = following
+    _keep_tables_whole(survey, keep)
+    return keep
+
+
+def _chosen(likely: list[float], sizes: list[int]) -> list[bool]:
+    least, typical = _threshold(likely, sizes)
+    least = max(least, SHARE * typical)
+    return [chance >= least for chance in likely]
+
+
+def _chosen_of_article(survey: Survey, verdict: Verdict, blocks: list[int], likely: list[float], sizes: list[int]) -> list[bool]:
+    """The text of an article is all of one kind, and runs from its first to its last sentence."""
+    least, typical = _threshold(likely, sizes)
+    text = _span(likely, sizes, SURE_SHARE * typical)
+    inside, outside = max(least, INSIDE_SHARE * typical), max(least, OUTSIDE_SHARE * typical)
+    return [
+        chance >= (inside if at in text else outside)
+        and survey.tags[box] not in TOLD_ELSEWHERE
+        and (chance >= SURE or verdict.fate[box] == 1)
+        for at, (box, chance) in enumerate(zip(blocks, likely, strict=True))
+    ]
+
+
+def _threshold(likely: list[float], sizes: list[int]) -> tuple[float, float]:
+    """The likelihood from which on to keep blocks, for the best expected balance of precision and recall; the typical one."""
+    everything = sum(chance * size for chance, size in zip(likely, sizes, strict=True))
+    best, least = 0.0, HIGHEST
+    hit = kept = 0.0
+    for chance, size in sorted(zip(likely, sizes, strict=True), reverse=True):
+        hit += chance * size
+        kept += size
+        if hit > best * (kept + everything):
+            best, least = hit / (kept + everything), chance
+    least = min(HIGHEST, max(LOWEST, least))
+    return least, _typical(likely, sizes, least)
+
+
+def _span(likely: list[float], sizes: list[int], sure: float) -> range:
+    """From the first to the last block that is surely content."""
+    found = [at for at, (chance, size) in enumerate(zip(likely, sizes, strict=True)) if chance >= sure and size > SENTENCE_WORDS]
+    return range(found[0], found[-1] + 1) if found else range(0)
+
+
+def _typical(likely: list[float], sizes: list[int], least: float) -> float:
+    """The likelihood of the word in the middle of what is kept, by likelihood."""
+    kept = sorted((chance, size) for chance, size in zip(likely, sizes, strict=True) if chance >= least)
+    half = sum(size for _, size in kept) / 2
+    for chance, size in kept:
+        half -= size
+        if half <= 0:
+            return chance
+    return 0.0
+
+
+def _keep_tables_whole(survey: Survey, keep: bytearray) -> None:
+    """A table of data stays or goes as one; one that holds most of the page only arranges it."""
+    for box, tag in enumerate(survey.tags):
+        if tag != "table" or survey.total[box] > 0.6 * survey.total[0] or "table" in survey.tags[box + 1 : survey.end[box]]:
+            continue
+        inside = range(box, survey.end[box])
+        kept = sum(survey.size[cell] for cell in inside if keep[cell])
+        whole = kept > 0.5 * survey.total[box]
+        for cell in inside:
+            keep[cell] = whole and survey.size[cell] > 0
+
+
+def _cut(survey: Survey, keep: bytearray) -> Element:
+    """Remove what is not kept; the smallest box around the rest."""
+    alive = bytearray(keep)
+    for box in range(len(alive) - 1, 0, -1):
+        if alive[box]:
+            alive[survey.parent[box]] = 1
+    if not any(alive):
+        return survey.boxes[0]
+    root = _top(survey, keep, alive)
+    box, end = root, survey.end[root]
+    while box < end:
+        if not alive[box] and survey.tags[box] not in KEPT_EMPTY:
+            remove(survey.boxes[box])
+            box = survey.end[box]
+            continue
+        if not keep[box] and survey.size[box]:
+            _clear(survey.boxes[box])
+        box += 1
+    return survey.boxes[root]
+
+
+def _top(survey: Survey, keep: bytearray, alive: bytearray) -> int:
+    """The box below which the kept text divides."""
+    root = 0
+    while not keep[root] and survey.tags[root] not in {"table", "ul", "ol", "dl"}:
+        inside, box = [], root + 1
+        while box < survey.end[root]:
+            if alive[box]:
+                inside.append(box)
+            box = survey.end[box]
+        if len(inside) != 1:
+            break
+        root = inside[0]
+    return root
+
+
+def _clear(box: Element) -> None:
+    """Without its own text; boxes inside stay."""
+    todo = [box]
+    while todo:
+        element = todo.pop()
+        element.text = None
+        for child in list(element):
+            child.tail = None
+            if child.tag not in INLINE:
+                continue
+            if all(inner.tag in INLINE for inner in child.iterdescendants()):
+                element.remove(child)
+            else:
+                todo.append(child)
+
+
+# --- what a reader never sees -------------------------------------------------------------------------------------
+
+
+def stripped(root: Element) -> Element:
+    """The body, in place, without what is never content and what is hidden."""
     body = body_of(root)
     _unwrap_noscript(body)
-    if layout == "article":
-        _drop_captions(body)
-    strip_hidden(body)
-    _drop_noise(body, forum=layout == "forum")
-    content = _smallest_holder(body, article=layout == "article")
-    _prune(content, layout)
-    return content
-
-
-def layout_of(root: Element, types: frozenset[str]) -> Layout:
-    """What kind of page this is, from its metadata and the types of its structured data."""
-    if _is_forum(root, types):
-        return "forum"
-    return "article" if _is_article(root, types) else "page"
-
-
-def role_of(element: Element) -> str:
-    """Class and id as one text; a long hyphenated id is the slug of a heading and tells nothing."""
-    name = element.get("id") or ""
-    return f"{element.get('class') or ''} {name if name.count('-') < 3 else ''}".strip()
-
-
-def strip_hidden(body: Element) -> None:
-    """Remove what is never content and what a reader does not see."""
-    drop(body, *NEVER_CONTENT)
-    for element in [found for found in body.iter() if found is not body and _hidden(found)]:
-        remove(element)
+    formulas.simplify(body)
+    for element in list(body.iter(*NEVER_CONTENT)):
+        if element.tag in OPENING and _holds_page(element):
+            element.tag = "div"
+        elif element is not body:
+            remove(element)
+    hidden = [element for element in select(body, ".//*[@hidden or @style]") if _hidden(element)]
+    shown = _shown_by_script(body, hidden) if hidden else ()
+    for element in hidden:
+        if element not in shown:
+            remove(element)
+    return body
 
 
 def drop(body: Element, *tags: str) -> None:
@@ -130,75 +287,40 @@ def drop(body: Element, *tags: str) -> None:
             remove(element)
 
 
-@dataclass(slots=True)
-class _Sizes:
-    """Characters of text, characters of link text and number of links under each element."""
-
-    text: dict[Element, int] = field(default_factory=dict)
-    links: dict[Element, int] = field(default_factory=dict)
-    count: dict[Element, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, root: Element) -> _Sizes:
-        sizes = cls()
-        for element in reversed(list(root.iter())):
-            sizes._add(element, root)
-        return sizes
-
-    def prose(self, element: Element) -> int:
-        return self.text.get(element, 0) - self.links.get(element, 0)
-
-    def density(self, element: Element) -> float:
-        size = self.text.get(element, 0)
-        return self.links.get(element, 0) / size if size else 0.0
-
-    def _add(self, element: Element, root: Element) -> None:
-        """Children come before their parents."""
-        text = self.text.get(element, 0) + len((element.text or "").strip())
-        is_link = element.tag == "a"
-        links = text if is_link else self.links.get(element, 0)
-        count = 1 if is_link else self.count.get(element, 0)
-        self.text[element], self.links[element], self.count[element] = text, links, count
-        parent = element.getparent()
-        if parent is None or element is root:
-            return
-        self.text[parent] = self.text.get(parent, 0) + text + len((element.tail or "").strip())
-        self.links[parent] = self.links.get(parent, 0) + links
-        self.count[parent] = self.count.get(parent, 0) + count
+def _holds_page(element: Element) -> bool:
+    return len(element) > 1 and _prose(element) > 400
 
 
-# --- what kind of page --------------------------------------------------------------------------------------------
-
-
-def _is_forum(root: Element, types: frozenset[str]) -> bool:
-    if types & {"DiscussionForumPosting", "QAPage"}:
-        return True
-    generators = (meta.get("content") or "" for meta in root.iter("meta") if (meta.get("name") or "").lower() == "generator")
-    if any(FORUM_SOFTWARE.search(name) for name in generators):
-        return True
-    boxes = root.iter("div", "article", "li", "td", "section", "tr")
-    return sum(1 for box in boxes if FORUM_POSTS.search(box.get("class") or "")) >= 4
-
-
-def _is_article(root: Element, types: frozenset[str]) -> bool:
-    """News and blogs; a page with code blocks is rather documentation, whatever it says."""
-    if root.find(".//pre") is not None:
-        return False
-    kinds = ((meta.get("content") or "").strip().lower() for meta in root.iter("meta") if meta.get("property") == "og:type")
-    if any(kind in {"article", "blog", "news"} for kind in kinds):
-        return True
-    return (
-        any(name.endswith(("Article", "BlogPosting")) for name in types) or root.find(".//*[@itemprop='articleBody']") is not None
-    )
-
-
-# --- cleaning -----------------------------------------------------------------------------------------------------
+def _prose(element: Element) -> int:
+    sizes = (len(text_of(paragraph)) for paragraph in element.iter("p"))
+    return sum(size for size in sizes if size > 80)
 
 
 def _hidden(element: Element) -> bool:
+    """Hidden, and not as a tab, an answer or a section that a click unfolds."""
     if element.get("hidden") is not None:
-        return not STREAMED.match(element.get("id") or "")
-    return bool(HIDING.search(element.get("style") or ""))
+        if STREAMED.match(element.get("id") or ""):
+            return False
+    elif not HIDING.search(element.get("style") or ""):
+        return False
+    if element.get("role") in {"tabpanel", "region"} or element.get("aria-labelledby"):
+        return False
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    return element.tag not in UNFOLDING or not len(element) or not UNFOLDS.search(name)
+
+
+def _shown_by_script(body: Element, hidden: list[Element]) -> Iterable[Element]:
+    """Some pages hide all of their content until a script has run: the hidden part has the heading and most of the prose."""
+    parts = [
+        element
+        for element in hidden
+        if element.tag in {"main", "article"} or any(element.find(f".//{tag}") is not None for tag in ("h1", "article", "main"))
+    ]
+    sizes = {element: _prose(element) for element in parts}
+    if not parts or max(sizes.values()) < 400:
+        return ()
+    visible = _prose(body) - sum(_prose(element) for element in hidden)
+    return [element for element, size in sizes.items() if size > max(400, visible)]
 
 
 def _unwrap_noscript(body: Element) -> None:
@@ -210,195 +332,3 @@ def _unwrap_noscript(body: Element) -> None:
     if sum(len(text_of(block)) for block in blocks) > 0.5 * (len(text_of(body)) - code):
         for block in blocks:
             block.tag = "div"
-
-
-def _drop_captions(body: Element) -> None:
-    """An article's headline travels as its title; captions and credits are not its text."""
-    marked = [element for element in body.iter("p", "div", "span") if CAPTIONS.search(role_of(element))]
-    for element in [*body.iter("figcaption", "h1"), *marked]:
-        if len(text_of(element)) < 400:
-            remove(element)
-
-
-def _drop_noise(body: Element, *, forum: bool) -> None:
-    sizes = _Sizes.of(body)
-    half = 0.5 * max(1, sizes.prose(body))
-    stack = [body]
-    while stack:
-        for child in list(stack.pop()):
-            if sizes.prose(child) < half and _noise(child, sizes, forum=forum):
-                remove(child)
-            else:
-                stack.append(child)
-
-
-def _noise(element: Element, sizes: _Sizes, *, forum: bool) -> bool:
-    role = (element.get("role") or "").lower()
-    if element.tag == "nav" or role in NOISE_ROLES:
-        return True
-    if element.tag in {"footer", "header", "aside"}:
-        return _noisy_section(element, sizes)
-    if element.tag in NEVER_NOISE:
-        return False
-    if role == "complementary" and (sizes.density(element) > 0.3 or not _inside_main(element)):
-        return True
-    if element.get("aria-hidden") == "true" and sizes.text.get(element, 0) < 400:
-        return True
-    return _noisy_name(element, forum=forum)
-
-
-def _noisy_section(element: Element, sizes: _Sizes) -> bool:
-    inside, dense, text = _inside_main(element), sizes.density(element), sizes.text.get(element, 0)
-    if element.tag == "footer":
-        return not inside or dense > 0.3 or text < 200
-    if element.tag == "aside":
-        return not inside or dense > 0.4 or bool(NOISE.search(role_of(element)))
-    if inside:
-        return text < 400 and element.find(".//p") is None and element.find(".//h1") is None
-    return dense > 0.3 or element.find(".//h1") is None
-
-
-def _noisy_name(element: Element, *, forum: bool) -> bool:
-    name = role_of(element)
-    if not name:
-        return False
-    if NOISE.search(name) and element.find(".//pre") is None:
-        return True
-    return not forum and COMMENTS.search(name) is not None
-
-
-def _inside_main(element: Element) -> bool:
-    return any(above.tag in {"main", "article"} or above.get("role") in {"main", "article"} for above in element.iterancestors())
-
-
-# --- choosing -----------------------------------------------------------------------------------------------------
-
-
-def _smallest_holder(body: Element, *, article: bool) -> Element:
-    sizes = _Sizes.of(body)
-    good = _good_text(body, sizes, article=article)
-    total = good.get(body, 0)
-    if total == 0:
-        return body
-    current = body
-    while True:
-        best = max(current, key=lambda child: good.get(child, 0), default=None)
-        if best is None or good.get(best, 0) < (0.7 if article else 0.85) * total or best.tag in UNDIVIDED:
-            break
-        current = best
-    return _climbed(current, body, sizes, good, article=article)
-
-
-def _good_text(body: Element, sizes: _Sizes, *, article: bool) -> dict[Element, int]:
-    """Characters of good text under each element: long enough runs, and in articles not mostly links."""
-    good: dict[Element, int] = {}
-    least = 60 if article else 20
-    for element in body.iter():
-        own = _own_text(element, sizes)
-        if own < least or (article and sizes.density(element) >= 0.4):
-            continue
-        good[element] = good.get(element, 0) + own
-        for above in element.iterancestors():
-            good[above] = good.get(above, 0) + own
-            if above is body:
-                break
-    return good
-
-
-def _own_text(element: Element, sizes: _Sizes) -> int:
-    """Characters that count for this element and not for one inside it."""
-    if element.tag not in BLOCKS and element.tag not in CONTAINERS:
-        return 0
-    if element.tag in BLOCKS and element.tag not in CELLS:
-        return 0 if _within_block(element) else sizes.prose(element)
-    own = len((element.text or "").strip()) + sum(len((child.tail or "").strip()) for child in element)
-    if element.tag in CELLS:
-        own += sum(sizes.prose(child) for child in element if child.tag in INLINE)
-    return own
-
-
-def _within_block(element: Element) -> bool:
-    counted = BLOCKS - CELLS - {"blockquote"}
-    return any(above.tag in counted for above, _ in zip(element.iterancestors(), range(3), strict=False))
-
-
-def _climbed(current: Element, body: Element, sizes: _Sizes, good: dict[Element, int], *, article: bool) -> Element:
-    """Up again, as long as the parent adds prose and not links."""
-    while current is not body and not _declared_main(current):
-        parent = current.getparent()
-        if parent is None:
-            break
-        text, links = sizes.text[parent] - sizes.text[current], sizes.links[parent] - sizes.links[current]
-        added = good.get(parent, 0) - good.get(current, 0)
-        if text > 0 and (links > (0.2 if article else 0.4) * text or added < (0.5 if article else 0.3) * text):
-            break
-        current = parent
-    return current
-
-
-def _declared_main(element: Element) -> bool:
-    return element.tag in {"main", "article"} or element.get("role") == "main" or element.get("itemprop") == "articleBody"
-
-
-# --- pruning ------------------------------------------------------------------------------------------------------
-
-
-def _prune(content: Element, layout: Layout) -> None:
-    """Take link lists and sections about other pages out of a page of prose; a page of links stays as it is."""
-    sizes = _Sizes.of(content)
-    if sizes.prose(content) < 600 or sizes.density(content) >= 0.5:
-        return
-    for element in list(content.iter("ul", "ol", "div", "section", "table", "dl")):
-        attached = element is not content and element.getparent() is not None
-        if attached and _link_list(element, sizes, sizes.text[content], article=layout == "article"):
-            remove(element)
-    if layout == "forum":
-        return
-    for heading in list(content.iter("h2", "h3", "h4", "h5", "h6")):
-        if heading.getparent() is not None and _junk_heading(heading):
-            _drop_section(heading, content, sizes)
-
-
-def _link_list(element: Element, sizes: _Sizes, total: int, *, article: bool) -> bool:
-    text, links, count = sizes.text.get(element, 0), sizes.links.get(element, 0), sizes.count.get(element, 0)
-    if not text or count < 2 or element.find(".//pre") is not None:
-        return False
-    belongs = element.tag in {"ul", "ol"} and _belongs_to_text(element)
-    if article and links > 0.5 * text and text < 0.2 * total and element.tag not in {"table", "dl"}:
-        return not (belongs and links < 0.8 * text)
-    return count >= 3 and links > 0.8 * text and text < 0.3 * total and links / count < 60 and not belongs
-
-
-def _belongs_to_text(element: Element) -> bool:
-    """A list inside a list item, or right behind a paragraph or heading, was put there by the author."""
-    parent, before = element.getparent(), element.getprevious()
-    return (parent is not None and parent.tag in {"li", "dd"}) or (before is not None and before.tag in {"p", "h2", "h3", "h4"})
-
-
-def _junk_heading(heading: Element) -> bool:
-    words = words_of(heading)
-    return len(words) <= 60 and JUNK_HEADING.match(words) is not None
-
-
-def _drop_section(heading: Element, content: Element, sizes: _Sizes) -> None:
-    """The box that the heading stands in; without a box, what follows up to the next heading. Never a quarter of the page."""
-    quarter = 0.25 * sizes.text[content]
-    box = heading
-    for above in heading.iterancestors():
-        if above is content or sizes.text.get(above, 0) >= quarter:
-            break
-        box = above
-    if box is not heading:
-        remove(box)
-        return
-    section = list(_until_next_heading(heading))
-    if sum(sizes.text.get(element, 0) for element in section) < quarter:
-        for element in (*section, heading):
-            remove(element)
-
-
-def _until_next_heading(heading: Element) -> Iterator[Element]:
-    for sibling in heading.itersiblings():
-        if sibling.tag in {"h1", "h2", "h3"} and str(sibling.tag) <= str(heading.tag):
-            return
-        yield sibling

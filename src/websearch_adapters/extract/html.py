@@ -8,7 +8,9 @@ and by how little else there is, so that a page *about* such things is read as a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from websearch_adapters.extract import content, markdown, metadata
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links"]
 
+Anchors: TypeAlias = tuple[tuple[str, str], ...]
 ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked"]
 
 MEAGRE_CHARS = 250
@@ -30,6 +33,7 @@ CHECK_CHARS = 1_500
 MARKUP_CHARS = 500_000
 FEW_LINKS = 3
 MAX_LINKS = 5_000
+MAX_ANCHORS = 50_000
 MAX_LINK_TEXT_CHARS = 200
 
 CHECK_TITLE = re.compile(
@@ -70,11 +74,22 @@ class HtmlDocument:
     """The content; blank when `outcome` is not `content`."""
     published: str = ""
     """YYYY-MM-DD."""
+    published_stated: bool = False
+    """Whether metadata says so; otherwise the day is read off the page."""
+    author: str = ""
+    canonical: str = ""
+    """The absolute address that the page gives as its own; empty when it gives none."""
     language: str = ""
-    links: tuple[Link, ...] = ()
-    """Every link of the page, boilerplate included, each page once, in document order."""
+    anchors: Anchors = ()
+    """Address as written and text of every anchor; `links` makes links of them."""
+    base_url: str = ""
     outcome: ReadOutcome = "content"
     """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place."""
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Every link of the page, boilerplate included, each page once, in document order."""
+        return tuple(_links(self.anchors, self.base_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +114,19 @@ def read_html(text: str, url: str) -> HtmlDocument:
         return HtmlDocument(outcome="empty")
     about = metadata.of_page(root)
     base_url = _base(root, url)
-    links = tuple(_links(root, base_url))
+    anchors = tuple(_anchors(root))
     body = _content(root, text, base_url, about)
     outcome = _outcome(about.title, body, text)
     return HtmlDocument(
         title=about.title,
         markdown=body if outcome == "content" else "",
         published=about.published,
+        published_stated=about.published_stated,
+        author=about.author,
+        canonical=(urls.absolute(base_url, about.canonical) or "") if about.canonical else "",
         language=about.language,
-        links=links,
+        anchors=anchors,
+        base_url=base_url,
         outcome=outcome,
     )
 
@@ -122,7 +141,7 @@ def read_links(text: str, url: str) -> PageLinks:
     if root is None:
         return PageLinks()
     title = metadata.of_page(root).title
-    links = () if _says_nofollow(root) else tuple(_links(root, _base(root, url)))
+    links = () if _says_nofollow(root) else tuple(_links(_anchors(root), _base(root, url)))
     return PageLinks(title=title, links=links, blocked=len(links) <= FEW_LINKS and _blocks_crawler(root, title, text))
 
 
@@ -131,7 +150,7 @@ def read_links(text: str, url: str) -> PageLinks:
 
 def _content(root: Element, text: str, base_url: str, about: metadata.Metadata) -> str:
     """The content as Markdown; the whole body where the choice left next to nothing, the structured text where that is more."""
-    chosen = content.main_content(root, content.layout_of(root, about.types))
+    chosen = content.main_content(root, about, base_url)
     body = markdown.render(chosen, base_url)
     if len(body) < MEAGRE_CHARS:
         whole = _whole_body(text, base_url)
@@ -144,7 +163,7 @@ def _whole_body(text: str, base_url: str) -> str:
     if root is None:
         return ""
     body = body_of(root)
-    content.strip_hidden(body)
+    content.stripped(root)
     content.drop(body, "nav", "footer", "aside")
     return markdown.render(body, base_url)
 
@@ -157,16 +176,19 @@ def _base(root: Element, url: str) -> str:
     return (urls.absolute(url, element.get("href") or "") if element is not None else None) or url
 
 
-def _links(root: Element, base_url: str) -> list[Link]:
-    found: dict[str, Link] = {}
-    for element in root.iter("a", "area"):
+def _anchors(root: Element) -> Iterator[tuple[str, str]]:
+    for element in islice(root.iter("a", "area"), MAX_ANCHORS):
         reference = (element.get("href") or "").strip()
-        if not reference or reference.startswith("#"):
-            continue
+        if reference and not reference.startswith("#"):
+            yield reference, (words_of(element) or element.get("title") or element.get("alt") or "")[:MAX_LINK_TEXT_CHARS]
+
+
+def _links(anchors: Iterable[tuple[str, str]], base_url: str) -> list[Link]:
+    found: dict[str, Link] = {}
+    for reference, words in anchors:
         address = urls.absolute(base_url, reference)
         if address is None:
             continue
-        words = (words_of(element) or element.get("title") or element.get("alt") or "")[:MAX_LINK_TEXT_CHARS]
         if address not in found or not found[address].title:
             found[address] = Link(url=address, title=words)
         if len(found) >= MAX_LINKS:
@@ -207,7 +229,7 @@ def _is_check(title: str, body: str, text: str, *, scripted: bool) -> bool:
 def _blocks_crawler(root: Element, title: str, text: str) -> bool:
     body = body_of(root)
     scripted = next(root.iter("script"), None) is not None
-    content.strip_hidden(body)
+    content.stripped(root)
     words = words_of(body)
     return len(words) < CHECK_CHARS and _is_check(title, words, text, scripted=scripted)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from websearch_adapters.extract.content import GUTTER, role_of
 from websearch_adapters.extract.markup import text_of, words_of
+from websearch_adapters.extract.names import GUTTER, role_of
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
@@ -27,24 +27,37 @@ MAX_ALT_CHARS = 300
 INLINE = frozenset({
     "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins", "kbd",
     "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-    "acronym", "center", "picture", "source", "nobr",
+    "acronym", "center", "math", "picture", "source", "nobr", "rp", "rt", "ruby",
 })  # fmt: skip
 CODE = frozenset({"code", "tt", "kbd", "samp"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 WRAPS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
+LANGUAGES = frozenset({
+    "bash", "c", "clojure", "cmake", "cpp", "csharp", "css", "dart", "diff", "dockerfile", "elixir", "elm", "erlang", "fsharp",
+    "go", "graphql", "groovy", "haskell", "html", "http", "ini", "java", "javascript", "js", "json", "jsx", "julia", "kotlin",
+    "latex", "lua", "makefile", "matlab", "nginx", "ocaml", "perl", "php", "powershell", "proto", "python", "r", "ruby", "rust",
+    "scala", "scss", "sh", "shell", "sql", "swift", "toml", "ts", "tsx", "typescript", "xml", "yaml", "zig", "zsh",
+})  # fmt: skip
 NO_LANGUAGE = frozenset({
-    "default", "none", "text", "notranslate", "source", "plain", "plaintext", "nohighlight", "auto",
+    "block", "default", "example", "none", "text", "notranslate", "source", "plain", "plaintext", "nohighlight", "auto",
 })  # fmt: skip
 
 _BLANKS = re.compile(r"[ \t\r\n\f\xa0]+")
-_SPACES = re.compile(r"[ \t]+")
 _MARKS = re.compile(r"([\\*\[\]`]|<(?=[A-Za-z/!])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _LINE_MARK = re.compile(r"^(?:(#{1,6}(?= )|[-+](?= )|>|~{3})|(\d{1,9})([.)])(?= ))", re.MULTILINE)
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush|sourceCode)[-: ]+([A-Za-z0-9+#_.]+)", re.IGNORECASE)
+_LANGUAGE_NAME = re.compile(r"[\w+#.-]{1,30}")
+_BEHIND_SLASH = r"\\\1"
+LINE_MARKS = frozenset("#-+>~0123456789")
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:highlight (?:highlight-)?(?:source|text)|highlight-(?:source|text)|language|lang|highlight|brush|sourceCode|src"
+    r"|code)[-: ]+([A-Za-z0-9+#_.]+)",
+    re.IGNORECASE,
+)
 _PERMALINK = re.compile(r"[\s\u00b6\u00a7#\U0001f517\u200b\uf0c1]*")
 _EXPONENT = re.compile(r"[+−-]?\d{1,3}|[a-z]")
 _LIST_START = re.compile(r"(?:[-+*]|\d+\.) ")
 _ABSOLUTE = re.compile(r"https?://|mailto:", re.IGNORECASE)
+_FROM_ROOT = re.compile(r"/(?![/.])(?:[A-Za-z0-9_~%=&?#:@+,;!*-]|[./](?![/.]))*")
 _UNSAFE = re.compile(r"[\s()<>]")
 _TICKS = re.compile(r"`+")
 
@@ -67,6 +80,7 @@ class _Renderer:
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
+        self._origin = "/".join(base_url.split("/", 3)[:3]) if _ABSOLUTE.match(base_url) else ""
         self._blocks: dict[str, Callable[[Element, int], list[str]]] = {
             "pre": self._code,
             "ul": self._list,
@@ -210,6 +224,8 @@ class _Renderer:
             return self._image(element)
         if tag in CODE:
             return self._inline_code(element)
+        if tag == "math":
+            return _formula(element)
         text = self._inline(element, depth)
         inner = text.strip()
         if not inner:
@@ -222,7 +238,10 @@ class _Renderer:
             return self._link(element, inner)
         if tag == "q":
             return f"“{inner}”"
-        if tag == "sup" and element.find("a") is None and _EXPONENT.fullmatch(inner):
+        link = element.find("a") if tag == "sup" else None
+        if link is not None and (link.get("href") or "").startswith("#") and inner.isdecimal():
+            return f"\\[{inner}\\]"
+        if tag == "sup" and link is None and _EXPONENT.fullmatch(inner):
             return f"^{inner}"
         mark = WRAPS.get(tag, "")
         return f"{mark}{inner}{mark}" if mark and mark not in inner and "\n" not in inner else inner
@@ -258,6 +277,8 @@ class _Renderer:
         reference = reference.strip()
         if not reference or reference.startswith("#"):
             return ""
+        if self._origin and _FROM_ROOT.fullmatch(reference):
+            return self._origin + reference
         try:
             address = reference if _ABSOLUTE.match(reference) and "[" not in reference else urljoin(self._base_url, reference)
         except ValueError:
@@ -271,20 +292,28 @@ class _Renderer:
 
 
 def _escaped(text: str | None) -> str:
-    return _MARKS.sub(r"\\\1", _BLANKS.sub(" ", text)) if text else ""
+    """White space as single blanks, and what Markdown would take for its own behind a backslash."""
+    if not text:
+        return ""
+    words = " ".join(text.split())
+    if not words:
+        return " "
+    return f"{' ' * text[0].isspace()}{_MARKS.sub(_BEHIND_SLASH, words)}{' ' * text[-1].isspace()}"
 
 
 def _one_line(text: str) -> str:
-    return _BLANKS.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def _paragraph(run: list[str]) -> list[str]:
     """The collected inline content as one paragraph; what looks like a block mark at the start of a line is escaped."""
-    lines = (_SPACES.sub(" ", line).strip() for line in "".join(run).split("\n"))
-    text = "\n".join(lines).strip()
+    lines = [words for line in "".join(run).split("\n") if (words := " ".join(line.split()))]
+    text = "\n".join(lines)
     if not text:
         return []
-    return [_LINE_MARK.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", re.sub(r"\n{2,}", "\n", text))]
+    if len(lines) > 1 or text[0] in LINE_MARKS:
+        text = _LINE_MARK.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", text)
+    return [text]
 
 
 def _hanging(text: str, mark: str) -> str:
@@ -315,6 +344,13 @@ def _holds_block(element: Element) -> bool:
 
 def _number(text: str | None, *, default: int) -> int:
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
+
+
+def _formula(element: Element) -> str:
+    """TeX between dollar signs; two for a formula on a line of its own."""
+    tex = _one_line(element.text or "")
+    marks = "$$" if element.get("display") == "block" else "$"
+    return f"{marks}{tex}{marks}" if tex else ""
 
 
 # --- code ---------------------------------------------------------------------------------------------------------
@@ -355,13 +391,15 @@ def _code_lines(pre: Element) -> str:
 
 
 def _code_language(pre: Element) -> str:
-    around = [above for above, _ in zip(pre.iterancestors(), range(3), strict=False)]
-    for element in [pre, *pre.findall(".//code")[:1], *around]:
+    """From the attributes of the block, the code in it and three elements around; a bare name only next to the code."""
+    near = [pre, *pre.findall(".//code")[:1]]
+    for element in [*near, *(above for above, _ in zip(pre.iterancestors(), range(3), strict=False))]:
         match = _LANGUAGE.search(element.get("class") or "")
-        name = match.group(1) if match else element.get("data-lang") or element.get("data-language") or ""
-        if name and name.lower() not in NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,30}", name):
-            return name.lower()
-    return ""
+        name = (match.group(1) if match else element.get("data-lang") or element.get("data-language") or "").lower()
+        if name and name not in NO_LANGUAGE and _LANGUAGE_NAME.fullmatch(name):
+            return name
+    said = (name for element in near for name in (element.get("class") or "").lower().split())
+    return next((name for name in said if name in LANGUAGES), "")
 
 
 def _is_listing(table: Element) -> bool:

@@ -16,7 +16,7 @@ from websearch_core.errors import NotAllowed
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["Element", "body_of", "parse", "remove", "text_of", "words_of"]
+__all__ = ["Element", "body_of", "parse", "remove", "select", "text_of", "words_of"]
 
 Element: TypeAlias = "_Element"
 
@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     rf"<!--.*?(?:-->|\Z)|<(?:({RAW_TEXT})(?=[\s/>])|(/?)([a-z][^\s/>=]*))({ATTRIBUTES})>?(?(1).*?(?:</\1|\Z))",
     re.IGNORECASE | re.DOTALL,
 )
+_END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""[^\s=/"'>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
 _BLANKS = re.compile(r"[ \t\r\n\f\v\xa0]+")
 _TOO_DEEP = f"boolean({'/*' * (MAX_DEPTH + 1)})"
@@ -52,7 +53,7 @@ def parse(text: str) -> Element | None:
     """
     if len(text) > MAX_CHARS:
         raise NotAllowed(f"the page has more than {MAX_CHARS:,} characters")
-    text = _without_giant_tags(clean(text))
+    text = _without_giant_tags(_without_early_end(clean(text)))
     root = _tree(text)
     if root is not None and root.xpath(_TOO_DEEP):
         root = _tree(_flattened(text))
@@ -75,6 +76,11 @@ def text_of(element: Element) -> str:
 def words_of(element: Element) -> str:
     """All text inside, on one line with single blanks."""
     return _BLANKS.sub(" ", text_of(element)).strip()
+
+
+def select(element: Element, path: str) -> list[Element]:
+    """The elements that an XPath expression finds."""
+    return cast("list[Element]", element.xpath(path))
 
 
 def remove(element: Element) -> None:
@@ -120,6 +126,12 @@ def _mend_head(root: Element) -> None:
         body.text = None
     for at, child in enumerate(moved):
         body.insert(at, child)
+
+
+def _without_early_end(text: str) -> str:
+    """Without the end tags of the body where markup follows them: libxml2 would stop reading there."""
+    end = _END.search(text)
+    return _END.sub("", text) if end and len(text) - end.end() > MANY_CHARS else text
 
 
 def _without_giant_tags(text: str) -> str:

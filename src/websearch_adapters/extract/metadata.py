@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from websearch_adapters.extract.markup import body_of, text_of, words_of
+from websearch_adapters.extract.markup import body_of, select, text_of, words_of
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
@@ -21,6 +22,10 @@ MAX_SCRIPTS = 20
 MAX_SCRIPT_CHARS = 1_000_000
 MAX_NODES = 5_000
 MAX_TITLE_CHARS = 500
+MAX_AUTHOR_CHARS = 100
+SEPARATORS = (" | ", " - ", " – ", " — ", " · ", " :: ", " » ")
+AUTHORS = ("author", "citation_author", "dc.creator", "parsely-author", "sailthru.author", "twitter:creator", "article:author")
+MAX_TIMES = 50
 
 TITLES = ("og:title", "citation_title", "twitter:title", "dc.title")
 DATES = (
@@ -43,10 +48,19 @@ class Metadata:
     title: str = ""
     published: str = ""
     """YYYY-MM-DD."""
+    published_stated: bool = False
+    """Whether the page's metadata gives the day; otherwise it is read off a `<time>` near the heading."""
+    author: str = ""
+    canonical: str = ""
+    """The address that the page gives as its own, as written."""
     language: str = ""
     """A BCP 47 tag such as `en` or `zh-CN`."""
     types: frozenset[str] = frozenset()
     """Types of its schema.org data."""
+    og_type: str = ""
+    """Its Open Graph type in lower case, such as `article`."""
+    generator: str = ""
+    """The software that made it."""
     article_body: str = ""
     """The longest `articleBody` of its schema.org data."""
 
@@ -55,11 +69,17 @@ def of_page(root: Element) -> Metadata:
     """Read the head, the structured data and, for the title and the date, the body."""
     nodes = list(_structured(root))
     metas = _metas(root)
+    stated = _published(metas, nodes)
     bodies = (text for node in nodes if isinstance(text := node.get("articleBody"), str))
     return Metadata(
         title=_title(root, metas),
-        published=_published(root, metas, nodes),
+        published=stated or next((found for text in _marked_times(root) if text and (found := day(text))), ""),
+        published_stated=bool(stated),
+        author=_author(root, metas, nodes),
+        canonical=_canonical(root, metas),
         language=_language(root, metas),
+        og_type=metas.get("og:type", "").lower(),
+        generator=metas.get("generator", ""),
         types=frozenset(name for node in nodes for name in _types(node.get("@type"))),
         article_body=max(bodies, key=len, default=""),
     )
@@ -111,15 +131,51 @@ def _metas(root: Element) -> dict[str, str]:
 
 
 def _title(root: Element, metas: dict[str, str]) -> str:
-    element = root.find(".//head/title")
-    heading = root.find(".//h1")
+    element, top = root.find(".//head/title"), root.find(".//h1")
+    heading = _line(words_of(top)) if top is not None else ""
     candidates = (
         *(metas.get(name, "") for name in TITLES),
         words_of(element) if element is not None else "",
-        words_of(heading) if heading is not None else "",
+        heading,
     )
-    title = next((text for text in candidates if text.strip()), "")
-    return " ".join(_CONTROLS.sub(" ", title).split())[:MAX_TITLE_CHARS]
+    title = _line(next((text for text in candidates if text.strip()), ""))
+    return _without_site(title, _line(metas.get("og:site_name", "")), heading)[:MAX_TITLE_CHARS]
+
+
+def _line(text: str) -> str:
+    return " ".join(_CONTROLS.sub(" ", text).split())
+
+
+def _without_site(title: str, site: str, heading: str) -> str:
+    """Without the name of the site at the end or start: what the page calls its site, or what its heading leaves out."""
+    for separator in SEPARATORS:
+        for name, rest in ((title.rpartition(separator)[2::-2]), (title.partition(separator)[::2])):
+            if name and rest and (name.casefold() == site.casefold() or rest.casefold() == heading.casefold()):
+                return rest
+    return title
+
+
+def _author(root: Element, metas: dict[str, str], nodes: list[dict[str, Any]]) -> str:
+    """The first name that metadata, structured data or a link marked as the author gives."""
+    said = (
+        *(metas.get(name, "") for name in AUTHORS),
+        *(name for node in nodes for name in _names(node.get("author"))),
+        *(words_of(element) for element in select(root, ".//*[@itemprop='author' or @rel='author']")[:2]),
+    )
+    names = (_line(text) for text in said)
+    return next((name for name in names if name and "://" not in name and len(name) <= MAX_AUTHOR_CHARS), "")
+
+
+def _names(value: Any) -> Iterator[str]:
+    for item in value if isinstance(value, list) else [value]:
+        name = item.get("name") if isinstance(item, dict) else item
+        if isinstance(name, str):
+            yield name
+
+
+def _canonical(root: Element, metas: dict[str, str]) -> str:
+    links = (link.get("href") or "" for link in root.iter("link") if (link.get("rel") or "").lower() == "canonical")
+    return next(links, "").strip() or metas.get("og:url", "")
 
 
 def _language(root: Element, metas: dict[str, str]) -> str:
@@ -138,23 +194,25 @@ def _language(root: Element, metas: dict[str, str]) -> str:
     return ""
 
 
-def _published(root: Element, metas: dict[str, str], nodes: list[dict[str, Any]]) -> str:
+def _published(metas: dict[str, str], nodes: list[dict[str, Any]]) -> str:
     said = (
         *(metas.get(name, "") for name in DATES),
         *(text for node in nodes if isinstance(text := node.get("datePublished"), str)),
-        *_marked_times(root),
     )
     return next((found for text in said if text and (found := day(text))), "")
 
 
 def _marked_times(root: Element) -> Iterator[str]:
     """Elements marked as the day of publication, then the first <time> of an article or header."""
-    for path in (".//*[@itemprop='datePublished']", ".//*[@pubdate]"):
-        for element in root.findall(path)[:3]:
-            yield element.get("datetime") or element.get("content") or text_of(element)
+    marked = select(root, "(//*[@itemprop='datePublished'])[position() <= 3] | (//*[@pubdate])[position() <= 3]")
+    for element in marked:
+        yield element.get("datetime") or element.get("content") or text_of(element)
+    times = [element for element in root.iter("time") if element.get("datetime")]
+    places = [{above.tag for above in element.iterancestors("article", "header", "main")} for element in times[:MAX_TIMES]]
     for place in ("article", "header", "main"):
-        for element in root.findall(f".//{place}//time[@datetime]")[:1]:
-            yield element.get("datetime") or ""
+        yield from islice(
+            (element.get("datetime") or "" for element, around in zip(times, places, strict=False) if place in around), 1
+        )
 
 
 def _structured(root: Element) -> Iterator[dict[str, Any]]:

@@ -117,6 +117,20 @@ class TestReplyBuffer:
         assert caught.value.diagnostics["error_type"] == "invalid_response"
         assert caught.value.repeatable
 
+    def test_a_broken_character_is_damage_but_a_stream_in_another_encoding_is_refused(self) -> None:
+        buffer = ReplyBuffer("grok", BASE)
+        assert buffer.feed(b"data: K\xf6ln\n\n") == [Event("", "K\ufffdln")]
+        assert buffer.feed("data: \ufffd\ufffd\ufffd\ufffd said so itself\n\n".encode())
+        with pytest.raises(Unreachable, match="another encoding") as caught:
+            buffer.feed("data: 步行桥已重新开放\n\n".encode("gbk"))
+        assert caught.value.diagnostics["error_type"] == "invalid_response"
+
+    def test_a_body_in_another_encoding_is_refused(self) -> None:
+        buffer = ReplyBuffer("grok", BASE)
+        buffer.feed('{"answer": "步行桥已重新开放"}'.encode("gbk"))
+        with pytest.raises(Unreachable):
+            buffer.body()
+
     def test_an_error_in_a_body_is_raised(self) -> None:
         buffer = ReplyBuffer("grok", BASE)
         buffer.feed(b'{"error": {"code": "overloaded_error", "message": "x"}}')

@@ -41,7 +41,9 @@ async def test_finding_nothing_is_a_list_and_failing_to_look_is_an_error() -> No
 
 
 async def test_a_failed_finder_beside_an_empty_one_makes_the_search_partial() -> None:
-    finder = FinderChain([FakeFinder(Unreachable("x", provider="tavily"), name="tavily"), FakeFinder(SourceList(), name="library")])
+    finder = FinderChain(
+        [FakeFinder(Unreachable("x", provider="tavily"), name="tavily"), FakeFinder(SourceList(), name="library")]
+    )
     use = Search(engine=FakeEngine(), finder=finder, extractor=ExtractorChain([]), cache=FakeCache())
     result = await use(SearchQuery(query="q", extra_sources=2))
     assert (result.status, result.error_detail.code if result.error_detail else "") == ("partial_success", "all_failed")

@@ -1,0 +1,55 @@
+"""The scoring of text blocks: a small forest of decision trees, read from `weights.json`.
+
+The trees answer how likely a block is content, given its row of `features`. They were grown by gradient boosting on the
+development pages of the Web Content Extraction Benchmark (CC BY 4.0), and on nothing else; `bench/extract/grow.py` grows them.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from math import exp
+from typing import Any, TypeAlias
+
+__all__ = ["likelihoods", "tokens"]
+
+Node: TypeAlias = "tuple[int, float, Node, Node] | float"
+"""Number of the feature, largest value that goes left, left, right; or the value of a leaf."""
+
+
+def likelihoods(rows: list[list[float]]) -> list[float]:
+    """For each row, how likely the block is content."""
+    trees = _trees()
+    return [1.0 / (1.0 + exp(-_sum(trees, row))) for row in rows]
+
+
+def _sum(trees: tuple[Node, ...], row: list[float]) -> float:
+    total = 0.0
+    for tree in trees:
+        node = tree
+        while node.__class__ is tuple:
+            node = node[2] if row[node[0]] <= node[1] else node[3]
+        total += node  # type: ignore[operator]
+    return total
+
+
+@cache
+def tokens() -> dict[str, float]:
+    """What words of class lists say about what stands inside: above zero content, below zero boilerplate."""
+    return {str(word): float(value) for word, value in _weights()["tokens"].items()}
+
+
+@cache
+def _trees() -> tuple[Node, ...]:
+    return tuple(_node(tree) for tree in _weights()["trees"])
+
+
+def _node(node: Any) -> Node:
+    return (node[0], node[1], _node(node[2]), _node(node[3])) if isinstance(node, list) else float(node)
+
+
+@cache
+def _weights() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((resources.files(__package__) / "weights.json").read_text("utf-8"))
+    return found

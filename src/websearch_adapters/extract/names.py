@@ -1,0 +1,154 @@
+"""What the names of an element say: tags, roles, class names.
+
+Class names are matched as whole words; ids that are slugs are not matched at all: `api_metadata` is no metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from websearch_adapters.extract.forest import tokens
+
+if TYPE_CHECKING:
+    from websearch_adapters.extract.markup import Element
+
+__all__ = [
+    "ARTICLE",
+    "ASIDE",
+    "CAPTION",
+    "COMMENT",
+    "FIGURE",
+    "FOOTER",
+    "FORM",
+    "FRAME",
+    "GOOD",
+    "GUTTER",
+    "HEADER",
+    "ITEM",
+    "LINK",
+    "MAIN",
+    "NAV",
+    "NOISE",
+    "POST",
+    "ROLE_FLAGS",
+    "SECTION",
+    "TABLE",
+    "TAG_FLAGS",
+    "flags_of",
+    "parts_of",
+    "role_of",
+    "score_of",
+]  # fmt: skip
+
+NAV, HEADER, FOOTER, ASIDE, MAIN, ARTICLE, FORM, ITEM, TABLE = (1 << n for n in range(9))
+SECTION, NOISE, COMMENT, POST, GOOD, LINK, FIGURE, CAPTION, FRAME = (1 << n for n in range(9, 18))
+TAG_FLAGS = {
+    "nav": NAV, "header": HEADER, "footer": FOOTER, "aside": ASIDE, "main": MAIN, "article": ARTICLE, "form": FORM, "li": ITEM,
+    "table": TABLE, "section": SECTION, "figure": FIGURE,
+}  # fmt: skip
+ROLE_FLAGS = {
+    "navigation": NAV, "banner": FRAME, "contentinfo": FRAME, "search": FRAME, "dialog": FRAME, "alertdialog": FRAME,
+    "menu": NAV, "menubar": NAV, "toolbar": FRAME, "tablist": FRAME, "complementary": ASIDE, "main": MAIN, "article": ARTICLE,
+}  # fmt: skip
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    """Matches one of the alternatives as a whole word of a class list."""
+    return re.compile(rf"(?:^|[\s_-])(?:{'|'.join(alternatives)})(?:$|[\s_-])", re.IGNORECASE)
+
+
+NOISE_NAMES = _words(
+    r"nav(?:bar|igation|header|footer|box|links)?|menu\w*|breadcrumbs?|crumbs?|sidebars?|side-?(?:bar|nav|menu)|bs-sidebar",
+    r"footer\w*|site-?(?:header|footer|nav)|masthead|navheader|navfooter|sphinxsidebar\w*|topbar|top-?bar|toolbar",
+    r"cookies?\w*|consent|gdpr|newsletter\w*|subscri\w+|sign-?up|promo\w*|popup|modal|overlay|lightbox|announcement\w*",
+    r"alert-?bar|drawer|offcanvas|mega-?menu|log-?in-?(?:form|box|link)?|search-?(?:box|form|bar)|searchbox",
+    r"shar(?:e|ing)(?:-?(?:bar|buttons?|links?|tools?|daddy|this))?|socials?|sociallinks|feedback|rating-?widget",
+    r"related\w*|recommend\w*|recirc\w*|read-?(?:more|next)|more-?(?:stories|from|posts|articles)|popular|trending",
+    r"sponsor\w*|sponsored|advert\w*|ads?|adsense|banner|outbrain|taboola|disqus\w*|livefyre",
+    r"pagination|pager|paging|prev-?next\w*|next-?prev\w*|toc|table-?of-?contents|tableofcontents|on-?this-?page",
+    r"skip-?(?:link|to)?\w*|jump-?to|back-?to-?top|version-?switcher|language-?(?:switcher|selector)",
+    r"author-?(?:bio|box|card|info)|about-?(?:the-?)?author|bio|byline|post-?meta|entry-?meta|entry-?footer",
+    r"tags?-?(?:list|links)|tagcloud|sr-only|screen-?reader\w*|visually-?hidden|noprint|print-?only",
+    r"mw-editsection|editsection|mw-jump-link|catlinks|printfooter|hatnote|navbox|vertical-navbox|mbox-small",
+    r"reference-?tooltip|headerlink|copy-?btn|copy-?code",
+    r"upsell|cart|wishlist|cross-?sell|you-?may-?also|mini-?cart|filters?|facets?|sort-?by",
+)
+COMMENTS = _words(
+    r"comments?(?:-?(?:list|area|section|wrap\w*|form|respond))?|respond|responses|reply-?(?:form|title)",
+)
+FORUM_POSTS = _words(
+    r"topic-?post|post-?(?:body|content|text|message|stream|\d+)|message-?(?:body|content|cell)|answer(?:cell)?|question",
+    r"comment-?tree|postbody|postcell|js-post-body|crawler-post|thread\w*|reply",
+)
+CAPTIONS = _words(
+    r"captions?|credits?|byline|dateline|timestamp|pub-?date|published|photo-?credit|wp-caption-text|kicker|dek|sub-?title",
+    r"standfirst",
+)
+GUTTER = _words(r"linenos?|lineno|line-?numbers?(?:-rows)?|gutter|ln-num|hljs-ln-numbers|blob-num|lnt")
+JUNK_HEADING = re.compile(
+    r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
+    r"|more (?:from|stories|news|articles|posts|in|like)|most (?:read|popular)|share (?:this|on|via)|comments?"
+    r"|leave a (?:reply|comment)|join the (?:discussion|conversation)|subscribe|newsletter|sign up|about the author|follow us"
+    r"|recent (?:posts|articles)|further reading on|similar|also on|don't miss|advertisement|sponsored|tags|categories"
+    r"|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
+    re.IGNORECASE,
+)
+GOOD_NAMES = _words(
+    r"article-?(?:body|content|text)?|post-?(?:body|content|text)|entry-?(?:content|body)?|story-?(?:body|content)?|content-?body",
+    r"main-?content|page-?content|markdown-?(?:body)?|prose|rich-?text|rte|body-?(?:text|content|copy)|single-?content",
+    r"blog-?(?:content|post)|(?:product-?)?description",
+)
+_FLAGS = ((NOISE_NAMES, NOISE), (COMMENTS, COMMENT), (FORUM_POSTS, POST), (GOOD_NAMES, GOOD), (CAPTIONS, CAPTION))
+_PAIRED = frozenset({
+    "about", "alert", "answer", "article", "author", "back", "blog", "body", "bs", "comment", "comments", "content", "copy",
+    "crawler", "cross", "entry", "js", "jump", "language", "line", "ln", "log", "main", "markdown", "may", "mbox", "mega",
+    "message", "mini", "more", "mw", "next", "of", "on", "page", "photo", "post", "prev", "print", "product", "pub", "rating",
+    "read", "reference", "reply", "rich", "screen", "search", "share", "sharing", "side", "sign", "single", "site", "skip",
+    "sort", "story", "sub", "table", "tag", "tags", "the", "this", "to", "top", "topic", "version", "vertical", "visually",
+    "wp", "you",
+})  # fmt: skip
+"""Words that mean something together with the next one."""
+_SPLIT = re.compile(r"[\s_-]+")
+_PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
+
+
+@lru_cache(maxsize=4096)
+def flags_of(name: str) -> int:
+    """What a class list says, as flags."""
+    flags, last, before = 0, "", ""
+    for word in _SPLIT.split(name.lower()):
+        flags |= _flags_of_word(word)
+        if last in _PAIRED:
+            flags |= _flags_of_word(f"{last}-{word}")
+            if before in _PAIRED:
+                flags |= _flags_of_word(f"{before}-{last}-{word}")
+        before, last = last, word
+    return flags
+
+
+@lru_cache(maxsize=16384)
+def _flags_of_word(word: str) -> int:
+    return sum(flag for pattern, flag in _FLAGS if pattern.fullmatch(word)) if word else 0
+
+
+@lru_cache(maxsize=4096)
+def parts_of(name: str) -> frozenset[str]:
+    """The words of a class list: whole class names, and the words that these are made of."""
+    whole = (word for word in name.lower().split() if 2 < len(word) < 40)
+    return frozenset({*whole, *(word.lower() for word in _PART.findall(name))})
+
+
+@lru_cache(maxsize=4096)
+def score_of(name: str) -> tuple[float, float]:
+    """The worst and the best that a word of a class list says."""
+    scores = tokens()
+    found = [scores[word] for word in parts_of(name) if word in scores]
+    return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
+
+
+def role_of(element: Element) -> str:
+    """Class and id as one text; a long hyphenated id is the slug of a heading and tells nothing."""
+    name = element.get("id") or ""
+    return f"{element.get('class') or ''} {name if name.count('-') < 3 else ''}".strip()
