@@ -46,7 +46,7 @@ class Service(RuleBasedStateMachine):
     @precondition(lambda self: self.running)
     @rule(data=st.data(), ending=st.sampled_from(ENDINGS), kind=st.sampled_from(SIGNATURES), first=st.booleans())
     def end(self, data: st.DataObject, ending: str, kind: str, first: bool) -> None:
-        key, probe = one = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
+        key, _ = one = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
         before, is_probe = self.circuit, self._is_probe(one)
         if ending == "success":
             self.circuit = circuit.succeeded(before, probe=is_probe)

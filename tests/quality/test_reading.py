@@ -28,7 +28,7 @@ def read(sample: Sample) -> str:
 
 def word_f1(sample: Sample) -> float:
     """Balance of precision and recall over the words of the page's content."""
-    wanted, got = words(" ".join(sample.content)), words(read(sample))
+    wanted, got = words(" ".join(sample.content)), words(re.sub(r"\]\([^)]*\)", "]", read(sample)))
     both = sum((wanted & got).values())
     return 2 * both / (sum(wanted.values()) + sum(got.values()))
 
