@@ -137,7 +137,11 @@ def _collection(words: Words, size: int) -> tuple[str, str, tuple[str, ...]]:
         f'<div class="item"><h3><a href="/i/{n}">Item {n}</a></h3><p>{text}</p></div>' for n, text in enumerate(texts)
     )
     intro = words.paragraph()
-    return "", f'<h1>The collection</h1><p>{intro}</p><div class="grid">{cards}</div>', (intro, *(f"Item {n}" for n in range(len(texts))), *texts)
+    return (
+        "",
+        f'<h1>The collection</h1><p>{intro}</p><div class="grid">{cards}</div>',
+        (intro, *(f"Item {n}" for n in range(len(texts))), *texts),
+    )
 
 
 CODE = "def gauge(depth: int) -> str:\n    # a comment, *not* emphasis\n    return f'{depth} m'"

@@ -37,12 +37,10 @@ SURE = 0.8
 TOLD_ELSEWHERE = frozenset({"h1", "figcaption"})
 """An article's headline travels as its title; captions are not its text."""
 SENTENCE_WORDS = 15
-FEW_BLOCKS = 40
-"""Fewer blocks of text are too few for scores to tell more than rules do."""
 MANY_BLOCKS = 5_000
 """More take too long to score."""
 HEADING_CHANCE = 0.1
-"""A heading less likely than this goes even where the text below it stays."""
+"""A heading less likely than this goes even where the text below it stays, unless the rules keep it."""
 KEPT_EMPTY = frozenset({"td", "th", "tr", "tbody", "thead", "hr"})
 NEVER_CONTENT = (
     "script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "canvas", "audio", "video", "button",
@@ -121,7 +119,7 @@ def main_content(root: Element, about: Metadata, url: str) -> Element:
     kind = kind_of(root, survey, about, url)
     verdict = rules.judge(survey, article=kind.layout == "article", forum=kind.layout == "forum")
     blocks = sum(1 for size in survey.size if size)
-    if (kind.layout == "page" and survey.code[0]) or not FEW_BLOCKS <= blocks <= MANY_BLOCKS:
+    if (kind.layout == "page" and survey.code[0]) or not rules.FEW_BLOCKS <= blocks <= MANY_BLOCKS:
         return _cut(survey, _kept_by_rules(verdict))
     return _cut(survey, _kept_by_score(survey, verdict, kind, about.title))
 
@@ -139,7 +137,8 @@ def _kept_by_score(survey: Survey, verdict: Verdict, kind: Kind, title: str) -> 
     keep = bytearray(len(survey.boxes))
     following = False
     for box, chance, kept in zip(reversed(blocks), reversed(likely), reversed(chosen), strict=True):
-        following = kept or (following and chance > HEADING_CHANCE and survey.tags[box] in HEADINGS - TOLD_ELSEWHERE)
+        heading = following and survey.tags[box] in HEADINGS and not (article and survey.tags[box] == "h1")
+        following = kept or (heading and (chance > HEADING_CHANCE or verdict.fate[box] == 1))
         keep[box] = following
     _keep_tables_whole(survey, keep)
     return keep

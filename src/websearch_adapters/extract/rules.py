@@ -16,11 +16,15 @@ from websearch_adapters.extract.survey import HEADINGS
 if TYPE_CHECKING:
     from websearch_adapters.extract.survey import Survey
 
-__all__ = ["JUNK_HEADING", "Verdict", "judge"]
+__all__ = ["FEW_BLOCKS", "Verdict", "judge"]
 
 NEVER_NOISE = frozenset({"pre", "tr", "tbody", "thead", "body", "main", "article", "h1", "h2", "h3"})
 UNDIVIDED = frozenset({"p", "pre", "table", "tbody", "tr", "li", "ul", "ol", "dl"})
 FIRM = frozenset({"p", "pre", "li", "td", "th", "dd", "dt", "blockquote", "figcaption", "caption", "summary", *HEADINGS})
+FEW_BLOCKS = 40
+"""Fewer blocks of text are too few for scores to tell more than rules do."""
+CELLS = frozenset({"td", "th", "dd", "dt"})
+"""However short, they are text to be held, except where prose or code is what counts."""
 LISTS = frozenset({"ul", "ol", "div", "section", "table", "dl"})
 JUNK_HEADING = re.compile(
     r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
@@ -109,6 +113,7 @@ def _holder(survey: Survey, fate: bytearray, *, article: bool) -> tuple[int, lis
     """The smallest box with most of the good text, then up again as long as the parent adds text and no links."""
     parent, tags, size, own_linked = survey.parent, survey.tags, survey.size, survey.own_linked
     least, count = 60 if article else 20, len(size)
+    cells = frozenset[str]() if article or survey.code[0] else CELLS
     good, total, linked = [0] * count, [0] * count, [0] * count
     for box in range(count):
         chars = size[box]
@@ -116,7 +121,7 @@ def _holder(survey: Survey, fate: bytearray, *, article: bool) -> tuple[int, lis
             continue
         total[box], linked[box] = chars, own_linked[box]
         useful = chars - own_linked[box] if tags[box] in FIRM else chars
-        if useful >= least and not (article and own_linked[box] >= 0.4 * chars):
+        if (useful >= least or (tags[box] in cells and not own_linked[box])) and not (article and own_linked[box] >= 0.4 * chars):
             good[box] = useful
     for box in range(count - 1, 0, -1):
         above = parent[box]

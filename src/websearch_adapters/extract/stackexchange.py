@@ -155,15 +155,14 @@ def _comments(comments: Sequence[Mapping[str, Any]], url: str) -> str:
 
 
 def _markdown(value: object, url: str) -> str:
-    from websearch_adapters.extract.content import strip_hidden
+    from websearch_adapters.extract.content import stripped
     from websearch_adapters.extract.markdown import render
-    from websearch_adapters.extract.markup import body_of, parse
+    from websearch_adapters.extract.markup import parse
 
     root = parse(value) if isinstance(value, str) else None
     if root is None:
         return ""
-    strip_hidden(body_of(root))
-    return page_text(render(body_of(root), url))
+    return page_text(render(stripped(root), url))
 
 
 def _plain(value: object, *, limit: int) -> str:

@@ -159,7 +159,7 @@ def to_text(title: str, text: str, base_url: str) -> str:
     Raises:
         EmptyResult: nothing to read in it.
     """
-    from websearch_adapters.extract.content import strip_hidden
+    from websearch_adapters.extract.content import stripped
     from websearch_adapters.extract.markdown import render
     from websearch_adapters.extract.markup import body_of, parse, remove
 
@@ -173,7 +173,7 @@ def to_text(title: str, text: str, base_url: str) -> str:
             remove(element)
     for element in list(body.iter("img")):
         remove(element)
-    strip_hidden(body)
+    body = stripped(root)
     blocks = _without_bare_headings(page_text(render(body, base_url)).split("\n\n"))
     if not blocks:
         raise EmptyResult("wikipedia: the article has no text", provider=NAME)

@@ -392,6 +392,141 @@ class TestLinks:
             assert read_links(framed('<a href="/x">X</a>', head=f'<meta name="robots" content="{rule}">'), URL).links == ()
 
 
+def long_page(content: str, head: str = "") -> str:
+    """A page with enough around its content to be judged by scores."""
+    links = "".join(f'<li><a href="/s/{n}">Section of the site {n}</a></li>' for n in range(30))
+    teasers = "".join(f'<div class="card"><a href="/t/{n}"><h3>Teaser number {n}</h3></a></div>' for n in range(20))
+    return f"""<html><head>{head}</head><body><nav><ul>{links}</ul></nav><main>{content}</main>
+<div class="related-posts"><h2>Related</h2>{teasers}</div><footer><p>All rights reserved.</p></footer></body></html>"""
+
+
+def paragraphs(count: int) -> str:
+    return "".join(
+        f"<p>Paragraph {n} is honest prose, with commas, clauses, and words enough to be kept.</p>" for n in range(count)
+    )
+
+
+class TestScoring:
+    def test_the_text_of_a_long_article_stays_and_the_site_around_it_goes(self) -> None:
+        head = '<meta property="og:type" content="article">'
+        text = read_html(long_page(f"<article><h1>T</h1>{paragraphs(20)}</article>", head), URL).markdown
+        assert all(f"Paragraph {n} is" in text for n in range(20))
+        for noise in ("Section of the site", "Teaser number", "All rights"):
+            assert noise not in text
+
+    def test_a_table_of_data_stays_whole(self) -> None:
+        rows = "".join(f"<tr><td>Key {n}</td><td>{n}</td></tr>" for n in range(9))
+        table = f"<table><tr><th>Name</th><th>Value</th></tr>{rows}</table>"
+        text = read_html(long_page(f"{paragraphs(12)}{table}{paragraphs(12)}"), URL).markdown
+        assert "| Name | Value |\n| --- | --- |\n| Key 0 | 0 |" in text
+        assert "| Key 8 | 8 |" in text
+
+    def test_headings_stay_with_their_text(self) -> None:
+        parts = "".join(f"<h2>Part {n}</h2>{paragraphs(3)}" for n in range(8))
+        text = read_html(long_page(f"<h1>Whole</h1>{parts}"), URL).markdown
+        assert [f"## Part {n}" in text for n in range(8)] == [True] * 8
+
+    def test_reading_twice_gives_the_same(self) -> None:
+        html = long_page(paragraphs(30))
+        assert read_html(html, URL) == read_html(html, URL)
+
+
+class TestWhatAReaderCanReach:
+    @pytest.mark.parametrize(
+        "box",
+        [
+            '<div role="tabpanel" style="display:none">{}</div>',
+            '<div class="tab-pane" hidden>{}</div>',
+            '<section class="accordion-content" style="display: none">{}</section>',
+            '<div hidden id="S:1">{}</div>',
+        ],
+    )
+    def test_what_a_click_unfolds_or_a_script_streams_is_read(self, box: str) -> None:
+        assert "Behind it." in read_html(framed(PROSE * 4 + box.format("<p>Behind it.</p>")), URL).markdown
+
+    def test_a_page_hidden_until_its_script_runs_is_read(self) -> None:
+        html = f'<html><body><p>Loading</p><div style="display:none"><h1>Title</h1>{PROSE * 6}</div></body></html>'
+        assert read_html(html, URL).markdown.count("honest prose") == 6
+
+    def test_a_button_without_its_end_does_not_swallow_the_page(self) -> None:
+        html = f"<html><body><header><button><span>Menu</span><main>{PROSE * 6}</main></body></html>"
+        assert read_html(html, URL).markdown.count("honest prose") == 6
+
+    def test_markup_behind_an_early_end_of_the_body_is_read(self) -> None:
+        html = f"<html><body><header><p>Top</p></header></body></html><main>{PROSE * 20}</main></body></html>"
+        assert read_html(html, URL).markdown.count("honest prose") == 20
+
+
+class TestFormulas:
+    @pytest.mark.parametrize(
+        ("formula", "expected"),
+        [
+            (
+                '<math><semantics><mi>x</mi><annotation encoding="application/x-tex">x_1^2</annotation></semantics></math>',
+                "$x_1^2$",
+            ),
+            ('<math alttext="{\\displaystyle a*b}"><mi>a</mi></math>', "$a*b$"),
+            ("<math><mi>x</mi><mo>=</mo><mn>2</mn></math>", "$x=2$"),
+            ('<script type="math/tex; mode=display">\\int f</script>', "$$\\int f$$"),
+            (
+                '<span class="katex"><span class="katex-mathml"><math><semantics><mi>y</mi><annotation encoding='
+                '"application/x-tex">y_0</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">y0'
+                "</span></span>",
+                "$y_0$",
+            ),
+            (
+                '<span style="display: none;"><math alttext="z"><mi>z</mi></math></span><img class="mwe-math-fallback-image-inline"'
+                ' alt="picture of z" src="/z.svg">',
+                "$z$",
+            ),
+        ],
+    )
+    def test_formulas_are_tex_once(self, formula: str, expected: str) -> None:
+        assert markdown(f"{PROSE}<p>See {formula} here.</p>").endswith(f"See {expected} here.")
+
+    def test_a_footnote_mark_is_told_from_an_exponent(self) -> None:
+        assert "end\\[1\\]." in markdown(PROSE + '<p>The end<sup><a href="#fn1">1</a></sup>.</p>')
+
+
+class TestAbout:
+    @pytest.mark.parametrize(
+        ("head", "title"),
+        [
+            ("<title>Quickstart | Site</title><meta property='og:site_name' content='Site'>", "Quickstart"),
+            ("<title>Site - Quickstart</title><meta property='og:site_name' content='site'>", "Quickstart"),
+            ("<title>The heading — Some Blog</title>", "The heading"),
+            ("<title>Rust - a language</title>", "Rust - a language"),
+        ],
+    )
+    def test_the_name_of_the_site_is_no_part_of_the_title(self, head: str, title: str) -> None:
+        assert read_html(f"<html><head>{head}</head><body><h1>The heading</h1>{PROSE}</body></html>", URL).title == title
+
+    def test_author_and_own_address(self) -> None:
+        head = '<link rel="canonical" href="/x"><script type="application/ld+json">{"author": [{"name": "Ann Writer"}]}</script>'
+        found = read_html(framed(PROSE, head), URL)
+        assert (found.author, found.canonical) == ("Ann Writer", "https://docs.example.org/x")
+
+    def test_a_stated_day_is_told_from_one_read_off_the_page(self) -> None:
+        stated = read_html(framed(PROSE, '<meta name="date" content="2026-02-03">'), URL)
+        found = read_html(framed(f'<article><time datetime="2026-02-03">3 Feb</time>{PROSE}</article>'), URL)
+        assert (stated.published, stated.published_stated) == ("2026-02-03", True)
+        assert (found.published, found.published_stated) == ("2026-02-03", False)
+
+    @pytest.mark.parametrize(
+        ("box", "language"),
+        [
+            ('<div class="highlight highlight-source-shell"><pre>ls</pre></div>', "shell"),
+            ('<pre class="src src-python">ls</pre>', "python"),
+            ('<pre><code class="hljs rust">ls</code></pre>', "rust"),
+            ('<pre class="brush: js">ls</pre>', "js"),
+            ('<div data-lang="toml"><pre>ls</pre></div>', "toml"),
+            ('<pre class="wide">ls</pre>', ""),
+        ],
+    )
+    def test_the_language_of_code_is_found_where_highlighters_write_it(self, box: str, language: str) -> None:
+        assert f"```{language}\nls\n```" in markdown(PROSE + box)
+
+
 # What hangs or loses the text in readers without guards; a fault shows as a test that does not end.
 HOSTILE = {
     "nested div": "<div>" * 100_000 + PROSE + "</div>" * 100_000,
