@@ -245,7 +245,7 @@ class _Service:
             if index is None:
                 return None
             self.ring, again = ring, index in tried
-            if not ring.keys[index].trusted:
+            if not ring.keys[index].trusted and len(self.secrets) > 1:  # with an only key there is none to spare meanwhile
                 self._hold(index, TRIAL_S)
         self.in_flight += 1
         turn = _Turn(index=index, again=again)
@@ -584,7 +584,7 @@ class _Lease:
         service.heed_key(index, await notes.key(index))
         if not service.may_go(turn):
             return 0.0
-        if service.ring.keys[index].trusted:
+        if service.ring.keys[index].trusted or len(service.secrets) == 1:
             return None
         turn.has_key_claim = True
         turn.has_key_claim = await notes.claim_key(index, ttl_s=TRIAL_S)

@@ -49,8 +49,8 @@ _LANGUAGE_NAME = re.compile(r"[\w+#.-]{1,30}")
 _BEHIND_SLASH = r"\\\1"
 LINE_MARKS = frozenset("#-+>~0123456789")
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:highlight (?:highlight-)?(?:source|text)|highlight-(?:source|text)|language|lang|highlight|brush|sourceCode|src"
-    r"|code)[-: ]+([A-Za-z0-9+#_.]+)",
+    r"(?:^|\s)(?:(?:src|code)-|(?:highlight (?:highlight-)?(?:source|text)|highlight-(?:source|text)|language|lang|highlight"
+    r"|brush|sourceCode)[-: ]+)([A-Za-z0-9+#_.]+)",
     re.IGNORECASE,
 )
 _PERMALINK = re.compile(r"[\s\u00b6\u00a7#\U0001f517\u200b\uf0c1]*")

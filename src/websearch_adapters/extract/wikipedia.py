@@ -171,7 +171,7 @@ def to_text(title: str, text: str, base_url: str) -> str:
     for element in list(body.iter()):
         if element is not body and not set((element.get("class") or "").split()).isdisjoint(CLUTTER):
             remove(element)
-    for element in list(body.iter("img")):
+    for element in list(body.iter("img", "math")):
         remove(element)
     body = stripped(root)
     blocks = _without_bare_headings(page_text(render(body, base_url)).split("\n\n"))

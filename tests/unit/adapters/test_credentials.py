@@ -447,14 +447,23 @@ class TestQueue:
 
     async def test_a_key_that_nobody_knows_is_tried_by_one_request_at_a_time(self, clock: FakeClock) -> None:
         """Without a limit of its own: a bad key is then tried once, and not by everybody at the same moment."""
-        keys = pool(clock, [A])
-        first, second = Held(keys), Held(keys)
+        keys = pool(clock, [A, B])
+        first, second = (Held(keys, tried={Secret(B): DOWN}) for _ in range(2))
         await settled()
         assert (first.entered.is_set(), second.entered.is_set()) == (True, False)
         await first.lease.accepted()
         await settled()
         assert second.secret == Secret(A), "the first one is not over yet, but its key was taken"
         for one in (first, second):
+            await one.end()
+
+    async def test_nobody_waits_for_the_verdict_on_an_only_key(self, clock: FakeClock) -> None:
+        """A request that hangs would hold up all others, and there is no other key to spare this one for."""
+        cache = MemoryCache(now=clock)
+        requests = [Held(pool(clock, [A], cache)), Held(pool(clock, [A], cache))]
+        await settled()
+        assert [one.secret for one in requests] == [Secret(A)] * 2
+        for one in requests:
             await one.end()
 
 
@@ -725,8 +734,8 @@ class TestSharing:
 
     async def test_without_another_key_it_waits_for_the_verdict(self, clock: FakeClock) -> None:
         cache = MemoryCache(now=clock)
-        one, other = (pool(clock, [A], cache) for _ in range(2))
-        trying, waiting = Held(one), Held(other)
+        one, other = (pool(clock, [A, B], cache) for _ in range(2))
+        trying, waiting = (Held(keys, tried={Secret(B): DOWN}) for keys in (one, other))
         await trying.entered.wait()
         await settled()
         assert not waiting.entered.is_set()

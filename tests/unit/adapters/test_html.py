@@ -457,6 +457,10 @@ class TestWhatAReaderCanReach:
         assert read_html(html, URL).markdown.count("honest prose") == 20
 
 
+KATEX = '<math><semantics><mi>y</mi><annotation encoding="application/x-tex">y_0</annotation></semantics></math>'
+PICTURE = '<img class="mwe-math-fallback-image-inline" alt="picture of z" src="/z.svg">'
+
+
 class TestFormulas:
     @pytest.mark.parametrize(
         ("formula", "expected"),
@@ -469,14 +473,11 @@ class TestFormulas:
             ("<math><mi>x</mi><mo>=</mo><mn>2</mn></math>", "$x=2$"),
             ('<script type="math/tex; mode=display">\\int f</script>', "$$\\int f$$"),
             (
-                '<span class="katex"><span class="katex-mathml"><math><semantics><mi>y</mi><annotation encoding='
-                '"application/x-tex">y_0</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">y0'
-                "</span></span>",
+                f'<span class="katex"><span class="katex-mathml">{KATEX}</span><span class="katex-html" aria-hidden="true">y0</span></span>',
                 "$y_0$",
             ),
             (
-                '<span style="display: none;"><math alttext="z"><mi>z</mi></math></span><img class="mwe-math-fallback-image-inline"'
-                ' alt="picture of z" src="/z.svg">',
+                f'<span style="display: none;"><math alttext="z"><mi>z</mi></math></span>{PICTURE}',
                 "$z$",
             ),
         ],
