@@ -148,9 +148,9 @@ def grow(pages: list[Sample], every: list[Sample]) -> lightgbm.Booster:
         labels += [page.share[box] for box in blocks]
         importance += [min(MAX_BLOCK_WEIGHT, page.words[box] / size) for box in blocks]
     settings = {
-        "objective": "cross_entropy", "num_leaves": LEAVES, "learning_rate": RATE, "min_data_in_leaf": 40, "feature_fraction": 0.5,
-        "bagging_fraction": 0.8, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "force_col_wise": True, "num_threads": 1,
-        "seed": 1, "verbose": -1,
+        "objective": "cross_entropy", "num_leaves": LEAVES, "learning_rate": RATE, "min_data_in_leaf": 40,
+        "feature_fraction": 0.5, "bagging_fraction": 0.8, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63,
+        "force_col_wise": True, "num_threads": 1, "seed": 1, "verbose": -1,
     }  # fmt: skip
     data = lightgbm.Dataset(np.array(table, dtype=np.float32), np.array(labels), weight=np.array(importance))
     return lightgbm.train(settings, data, TREES)

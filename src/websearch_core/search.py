@@ -93,11 +93,11 @@ class Search:
             return self._fitted(kept, query)
         clock = _Clock(min(within_s or self.rules.deadline_s, self.rules.deadline_s))
         with self.observe.span("search", engine=self.engine.name) as span:
-            async with AsyncExitStack() as joined:
+            async with AsyncExitStack() as asked, AsyncExitStack() as joined:
                 finding = await self._find(query, clock, joined)
                 asking, answer = None, _NO_ENGINE
                 for attempt in range(0 if self._no_engine else 2):
-                    asking = await self._ask(query, attempt, joined)
+                    asking = await self._ask(query, attempt, asked)
                     await asyncio.wait({asking}, timeout=clock.left(reserve=0.0 if finding else self._reserve(clock)))
                     answer = self._verified(settled(asking, "grok"), query)
                     if not isinstance(answer, Unverified):
@@ -113,7 +113,7 @@ class Search:
                     result = await self._with_contents(result, clock)
                 if asking is not None and not asking.done() and clock.total_s < self.rules.deadline_s:
                     result = self._coming(result)
-                    late = self._finish(query, asking, found, result.session_id, clock, joined.pop_all())
+                    late = self._finish(query, asking, found, result.session_id, clock, asked.pop_all())
                     self.running.keep(late)
             span.note(outcome=result.error or result.status, sources=len(result.sources))
         await self._keep(query, result, also_errors=bool(result.pending_until))

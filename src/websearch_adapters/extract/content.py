@@ -140,7 +140,7 @@ def _kept_by_score(survey: Survey, verdict: Verdict, kind: Kind, title: str) -> 
         heading = following and survey.tags[box] in HEADINGS and not (article and survey.tags[box] == "h1")
         following = kept or (heading and (chance > HEADING_CHANCE or verdict.fate[box] == 1))
         keep[box] = following
-    _keep_tables_whole(survey, keep)
+    _keep_tables_whole(survey, verdict, keep)
     return keep
 
 
@@ -194,14 +194,15 @@ def _typical(likely: list[float], sizes: list[int], least: float) -> float:
     return 0.0
 
 
-def _keep_tables_whole(survey: Survey, keep: bytearray) -> None:
-    """A table of data stays or goes as one; one that holds most of the page only arranges it."""
+def _keep_tables_whole(survey: Survey, verdict: Verdict, keep: bytearray) -> None:
+    """A table of data stays or goes as one, and without links where the rules say; one with most of the page arranges it."""
     for box, tag in enumerate(survey.tags):
         if tag != "table" or survey.total[box] > 0.6 * survey.total[0] or "table" in survey.tags[box + 1 : survey.end[box]]:
             continue
         inside = range(box, survey.end[box])
         kept = sum(survey.size[cell] for cell in inside if keep[cell])
-        whole = kept > 0.5 * survey.total[box]
+        plain = verdict.fate[box] == 1 and not survey.linked[box]
+        whole = plain or kept > 0.5 * survey.total[box]
         for cell in inside:
             keep[cell] = whole and survey.size[cell] > 0
 

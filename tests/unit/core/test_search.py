@@ -267,6 +267,17 @@ async def test_an_answer_that_comes_after_its_caller_has_left_is_under_the_sessi
     assert len(engine.asked) == 1
 
 
+async def test_a_finder_that_does_not_end_is_not_kept_with_the_late_engine() -> None:
+    """It would hold its key, and the next search would wait for that."""
+    gate, found = Gate[Answer](ANSWER), Gate[SourceList](FOUND)
+    use = search(engine=FakeEngine(gate), finder=FakeFinder(found, name="tavily"))
+    early = await use(ask(), within_s=0.02)
+    assert early.pending_until
+    assert (gate.cancelled, found.cancelled) == (0, 1)
+    await use.running.aclose()
+    assert gate.cancelled == 1
+
+
 async def test_a_late_failure_is_told_under_the_session() -> None:
     gate: Gate[Answer] = Gate(Unreachable("down", provider="grok"))
     cache = FakeCache()
