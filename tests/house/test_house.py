@@ -141,15 +141,25 @@ from websearch_mcp.server import make_server
 from mcp.server.stdio import stdio_server
 import io, json, sys, anyio
 
+class Input:
+    # Lines that end only when the reply is there: the end of input cancels what is under way.
+
+    async def __aiter__(self):
+        for line in wire:
+            yield line
+        while '"web_search"' not in out.getvalue():
+            await asyncio.sleep(0.01)
+
 async def main():
+    global wire, out
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
-    wire, out = io.StringIO("\\n".join(map(json.dumps, lines)) + "\\n"), io.StringIO()
+    wire, out = [json.dumps(line) + chr(10) for line in lines], io.StringIO()
     server = make_server(build(settings.read()).resolve)
-    async with stdio_server(anyio.wrap_file(wire), anyio.wrap_file(out)) as (reading, writing):
+    async with stdio_server(Input(), anyio.wrap_file(out)) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
     assert '"web_search"' in out.getvalue(), out.getvalue()
 
