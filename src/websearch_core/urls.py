@@ -16,8 +16,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\\<>\"`{}|^]")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_HOST_PART = re.compile(r"[^@:\[\]]*[^\x00-\x7f@:\[\]][^@:\[\]]*(?=(?::[0-9]*)?$)")
-"""A host that is not ASCII, in a netloc."""
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
 _PATH_CHARS = "%/:=&~+!$,;'@()*[]"
 _DOTS = ".。．｡"  # all of them separate the labels of an international host
