@@ -14,6 +14,7 @@ demo: setup
 	.venv/bin/python scripts/demo
 
 test: setup
+	scripts/system-packages
 	scripts/test
 
 check: setup
