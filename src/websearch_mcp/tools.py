@@ -40,6 +40,8 @@ from websearch_core.values import (
 __all__ = ["INSTRUCTIONS", "TOOLS", "Row", "Toolset", "input_schema", "output_schema", "read", "rows"]
 
 Toolset: TypeAlias = Literal["core", "admin"]
+FAR = 10_000
+"""An upper bound beyond this is checked, but not published."""
 INSTRUCTIONS = """\
 Live web access. Use web_search for anything recent, disputed or unknown: it returns an answer with sources. \
 Use get_sources with its session_id for more sources, or for the rest of a long answer (start=next_start). \
@@ -213,6 +215,8 @@ def output_schema(row: Row) -> dict[str, Any]:
 def _portable(schema: dict[str, Any]) -> dict[str, Any]:
     schema = next((option for option in schema.get("anyOf", ()) if option.get("type") != "null"), {}) | schema
     kept = {key: schema[key] for key in ("type", "description", "enum", "items", "minimum", "maximum") if key in schema}
+    if kept.get("maximum", 0) > FAR:  # a bound that no model meets would cost every conversation its tokens
+        kept = {key: value for key, value in kept.items() if (key, value) not in {("maximum", kept["maximum"]), ("minimum", 0)}}
     if schema.get("default") not in (None, "", [], False):
         kept["default"] = schema["default"]
     return kept
