@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.metadata
 import logging
 import time
@@ -18,7 +19,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from websearch_core import fence, outcome
+from websearch_core import fence, outcome, progress
 from websearch_core.errors import WebSearchError
 from websearch_core.outcome import Operation
 from websearch_core.redaction import Redactor
@@ -28,6 +29,8 @@ from websearch_mcp import render, tools
 __all__ = ["make_server"]
 
 log = logging.getLogger(__name__)
+SHORTEST_PAUSE_S = 0.5
+"""Between two progress messages, however fast the steps follow each other."""
 Resolve = Callable[[type], Any]
 """A use case's class → the use case, built on first request."""
 
@@ -64,14 +67,14 @@ def make_server(
         if row is None:
             asked = redact.text(params.name)[:64]
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {asked!r}; known: {', '.join(rows)}")
-        progress = "progress_token" in (context.meta or {})
+        patient = "progress_token" in (context.meta or {})
         max_chars = 24_000
         try:
             budget = budgets.get(row.operation)
             request = tools.read(row, params.arguments, hidden=_hidden(row, hidden), max_chars=budget)
             max_chars = getattr(request, "max_chars", max_chars)
-            async with _progress(context, row, every_s=progress_every_s if progress else None):
-                result = await resolve(row.use_case)(request, within_s=None if progress else patience_s)
+            async with _progress(context, row, every_s=progress_every_s if patient else None):
+                result = await resolve(row.use_case)(request, within_s=None if patient else patience_s)
         except WebSearchError as error:
             result = outcome.failed(_blank(row, params.arguments), error, row.operation)
         except Exception:
@@ -136,21 +139,34 @@ def _blank(row: tools.Row, arguments: dict[str, Any] | None) -> Outcome:
 
 @asynccontextmanager
 async def _progress(context: ServerRequestContext[Any], row: tools.Row, *, every_s: float | None) -> AsyncIterator[None]:
-    """Say at once and then every few seconds that the call goes on; never after its result."""
+    """Say at once, then every few seconds and at each step that the call goes on; never after its result.
+
+    The number is always seconds, since the protocol wants it to grow; the message says which step it is.
+    """
     if every_s is None:
         yield
         return
     started = time.monotonic()
+    step, news = "", asyncio.Event()
 
-    async def tell() -> None:
+    def hear(text: str, done: int, total: int | None) -> None:
+        nonlocal step
+        step = f" · {text}" + (f" ({done}/{total})" if total else f" ({done})" if done else "")
+        news.set()
+
+    async def report() -> None:
         while True:
             seconds = time.monotonic() - started
-            await context.session.report_progress(round(seconds, 1), None, f"{row.title}: {seconds:.0f} s")
-            await asyncio.sleep(every_s)
+            news.clear()
+            await context.session.report_progress(round(seconds, 3), None, f"{row.title}: {seconds:.0f} s{step}")
+            await asyncio.sleep(min(every_s, SHORTEST_PAUSE_S))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), max(every_s - SHORTEST_PAUSE_S, 0))
 
-    telling = asyncio.create_task(tell())
+    reporting = asyncio.create_task(report())
     try:
-        yield
+        with progress.heard_by(hear):
+            yield
     finally:
-        telling.cancel()
-        await asyncio.wait({telling})
+        reporting.cancel()
+        await asyncio.wait({reporting})
