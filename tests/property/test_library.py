@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from websearch_adapters.library.expression import match_expression
 from websearch_adapters.library.index import TABLES, SqliteLibrary
-from websearch_adapters.library.passages import LONGEST_CHARS, match_expression, searchable, split, stretch
+from websearch_core.passages import LONGEST_CHARS, searchable, split, stretch
 from websearch_core.values import Page
 
 pytestmark = pytest.mark.anyio

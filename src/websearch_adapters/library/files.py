@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websearch_adapters.library.passages import first_heading
 from websearch_adapters.provider import day, stamp, utc_now
 from websearch_core.errors import InvalidInput, NotAllowed
+from websearch_core.passages import first_heading
 from websearch_core.values import Page
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from websearch_adapters.library.passages import match_expression, searchable, split, stretch
+from websearch_adapters.library.expression import match_expression
 from websearch_core.errors import NotConfigured, Unreachable, WebSearchError
+from websearch_core.passages import searchable, split, stretch
 from websearch_core.ports import Library
 from websearch_core.values import LibraryEntry, Page, Passage
 

@@ -1,7 +1,7 @@
-"""A page's text in passages, and its words in the form in which the index keeps and looks for them. Pure.
+"""A page's text in passages, and its words in the form in which they are kept and looked for.
 
-Splitting loses nothing: the passages of a page, joined, are its text. The index's own tokeniser only cuts at blanks, so what
-counts as a word is decided here alone, for pages and queries alike, in every script.
+Splitting loses nothing: the passages of a page, joined, are its text. What counts as a word is decided here alone, for pages and
+queries alike, in every script.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Piece", "first_heading", "match_expression", "searchable", "split", "stretch"]
+__all__ = ["LONGEST_CHARS", "Piece", "first_heading", "is_unspaced", "query_terms", "searchable", "split", "stretch"]
 
 SHORT_CHARS = 400
 """A passage shorter than this goes on over a heading."""
@@ -302,15 +302,19 @@ def searchable(text: str) -> str:
     return " ".join(word for kind, part in _parts(text) for word in (_pairs(part, last=True) if kind else _identifier(part)))
 
 
-def match_expression(query: str) -> str | None:
-    """An FTS5 expression that finds any of the query's words; None when it has none.
+def query_terms(query: str) -> list[str]:
+    """What to look for when `query` is asked: its words, the runs of unspaced scripts whole and in pairs, in their order.
 
-    Everything in the query is data: each term is quoted, and no word holds a quote. At most 64 terms, stop words only when
-    there is nothing else.
+    At most 64 terms, each once; stop words only when there is nothing else. A whole run has blanks between its pairs.
     """
     terms = dict.fromkeys(term for kind, part in _parts(query) for term in (_run_terms(part) if kind else _identifier(part)))
     telling = [term for term in terms if term not in _STOP_WORDS] or list(terms)
-    return " OR ".join(_quoted(term) for term in telling[:MAX_TERMS]) or None
+    return telling[:MAX_TERMS]
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether the term begins with a character of a script written without blanks."""
+    return _RUN.match(term) is not None
 
 
 def _parts(text: str) -> Iterator[tuple[bool, str]]:
@@ -345,8 +349,3 @@ def _run_terms(run: str) -> list[str]:
     """The pairs of a run, and the whole run first where it is longer than a pair."""
     pairs = _pairs(run)
     return [" ".join(pairs[: MAX_TERMS // 2]), *pairs] if len(pairs) > 1 else pairs
-
-
-def _quoted(term: str) -> str:
-    """The term as a string of FTS5; a lone character of an unspaced script also finds what begins with it."""
-    return f'"{term}"*' if len(term) == 1 and _RUN.match(term) else f'"{term}"'
