@@ -23,6 +23,7 @@ __all__ = [
     "NotConfigured",
     "OutOfCredit",
     "OutOfTime",
+    "OutcomeUnknown",
     "ProviderError",
     "QueueTimeout",
     "RateLimited",
@@ -139,6 +140,12 @@ class Unreachable(ProviderError):
 
     code = "unreachable"
     repeatable = True
+
+
+class OutcomeUnknown(ProviderError):
+    """A request that can change something was sent and no reply came: it may or may not have been carried out."""
+
+    code = "outcome_unknown"
 
 
 class CircuitOpen(Unreachable):

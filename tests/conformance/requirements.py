@@ -408,4 +408,41 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("OURS-43", "ADR 0017", "Known sites are read by their own readers, before the general ones."),
     R("OURS-44", "ADR 0017", "A SearXNG at an address of the operator's finds pages without any key."),
     R("OURS-45", "ADR 0029", "Without any key the web itself can be searched; an engine that blocks is left alone for a while."),
+    # the hub: the life of an upstream
+    R("HUB-LIFE-01", "ADR 0018", "An upstream is shown as ready in the same step that publishes its tools."),
+    R("HUB-LIFE-02", "ADR 0018", "A child process that dies is started again after 1 s, and its tools are listed again."),
+    R(
+        "HUB-LIFE-03",
+        "ADR 0018",
+        "A child process that stays dead is started after 1, 4 and 16 s; then its tools are withdrawn until a person asks.",
+    ),
+    R(
+        "HUB-LIFE-04",
+        "ADR 0018",
+        "An upstream that starts well and dies at once goes on along the waits instead of restarting for ever.",
+    ),
+    R(
+        "HUB-LIFE-05",
+        "ADR 0018",
+        "A lost HTTP upstream is reached again at once, then after 1, 4, 16 and 30 s, with its tools kept.",
+    ),
+    R("HUB-LIFE-06", "ADR 0018", "After its last wait an HTTP upstream is tried once more by each call that wants it."),
+    R("HUB-LIFE-07", "ADR 0018", "A refused login ends all tries and is shown as needs_auth until somebody logs in."),
+    R("HUB-LIFE-08", "ADR 0018", "A session that the upstream has lost is recognised, left and replaced."),
+    R("HUB-LIFE-09", "ADR 0018", "An event of a connection that is not the current one changes nothing."),
+    R("HUB-LIFE-10", "ADR 0018", "Switched off or removed, an upstream is connected to no more, whatever was planned."),
+    R("HUB-LIFE-11", "ADR 0018", "Two connections of one upstream never live at the same time."),
+    R(
+        "HUB-LIFE-12",
+        "ADR 0018",
+        "An upstream whose configuration changed is closed and opened anew; the others keep their connections.",
+    ),
+    R(
+        "HUB-LIFE-13",
+        "ADR 0018",
+        "When its list changes, an upstream is listed again, and the new list replaces the old one as a whole.",
+    ),
+    R("HUB-LIFE-14", "ADR 0018", "Five states are shown, all can be reached, and every arrow of the diagram can be walked."),
+    R("HUB-WINDOW-01", "ADR 0018", "A hundred notices within 50 ms are one; a millisecond apart they are two."),
+    R("HUB-WINDOW-02", "ADR 0018", "Notices are one per upstream and kind, and the last write wins."),
 )
