@@ -11,24 +11,49 @@ import secrets
 
 __all__ = ["clean", "fenced", "new_nonce"]
 
-_ESCAPES = re.compile(
-    r"\x1b(?:[\[][0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?|[\x80-\x9f]|\x9b[0-?]*[ -/]*[@-~]"
+# Control sequences by ECMA-48, in their forms with ESC and with one C1 character. What is not closed loses its line.
+_STRINGS = (
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])"  # OSC, DCS, SOS, PM, APC
+    r"(?:[^\x07\x18\x1a\x1b\x80-\x9f]*+(?:[\x07\x18\x1a\x9c]|\x1b\\)|[^\n\x07\x18\x1a\x1b\x80-\x9f]*+)"
 )
-_INVISIBLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u061c\ufeff\U000e0000-\U000e007f]"
+_CSI = r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"
+_OTHERS = r"\x1b[ -/]*+[0-~]?|[\x80-\x9f]"
+_ESCAPES = re.compile(f"{_STRINGS}|{_CSI}|{_OTHERS}")
+_LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_BLANKS = "\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e00ff"
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_HIDING = re.compile(f"[{_DIRECTIONS}{_BLANKS}{_JOINERS}{_SELECTORS}]+")
+_SELECTOR, _JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
+_JOINABLE = re.compile(
+    "[\u0600-\u077f\u07c0-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u18af\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f"
+    "\u2b00-\u2bff\ufb50-\ufdff\ufe70-\ufefe\U0001f000-\U0001faff]"
 )
+"""Scripts and pictographs in which a joiner changes what one sees; anywhere else it only hides something."""
+_SELECTABLE = re.compile(r"[^\sA-Za-z]")
 _LOOKALIKE = re.compile(r"([<＜‹〈⟨])(\s*[/／]?\s*untrusted)", re.IGNORECASE)
 
 
 def clean(text: str, *, limit: int | None = None) -> str:
     """`text` without terminal escapes, control, direction and invisible characters; lone surrogates become U+FFFD.
 
-    Line ends become LF, tabs stay. `limit` cuts to that many characters.
+    Line ends of every kind become LF, tabs stay; so do joiners inside of the scripts and pictographs that need them. What a
+    terminal would take for a command goes with its payload, whether it is closed or not. `limit` cuts to that many characters.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _INVISIBLE.sub("", _ESCAPES.sub("", text))
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = _CONTROLS.sub("", _ESCAPES.sub("", _LINE_ENDS.sub("\n", text)))
+    text = _HIDING.sub(_shown, text)
     return text if limit is None else text[:limit]
+
+
+def _shown(run: re.Match[str]) -> str:
+    """What of a run of invisible characters changes the look of the character before it: one selector, one joiner."""
+    before = run.string[run.start() - 1 : run.start()]
+    selector = _SELECTOR.search(run.group()) if _SELECTABLE.match(before) else None
+    joiner = _JOINER.search(run.group()) if _JOINABLE.match(before) else None
+    return (selector.group() if selector else "") + (joiner.group() if joiner else "")
 
 
 def new_nonce() -> str:

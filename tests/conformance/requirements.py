@@ -23,6 +23,7 @@ class Requirement(NamedTuple):
 PYTHON = "behaviour of the Python predecessor"
 PYTHON_LATER = "behaviour of the Python predecessor's later versions"
 RUST = "behaviour of the Rust predecessor"
+X_SEARCH = "behaviour of the predecessor for X"
 EDGE = "edge case"
 R = Requirement
 
@@ -445,4 +446,10 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("HUB-LIFE-14", "ADR 0018", "Five states are shown, all can be reached, and every arrow of the diagram can be walked."),
     R("HUB-WINDOW-01", "ADR 0018", "A hundred notices within 50 ms are one; a millisecond apart they are two."),
     R("HUB-WINDOW-02", "ADR 0018", "Notices are one per upstream and kind, and the last write wins."),
+    # X search
+    R(
+        "X-CLEAN-01",
+        X_SEARCH,
+        "Commands to a terminal go with their payload, closed or not, in 7-bit and 8-bit forms; so do marks that nobody sees.",
+    ),
 )

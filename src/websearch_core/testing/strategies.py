@@ -33,6 +33,7 @@ from websearch_core.values import (
 )
 
 __all__ = [
+    "PAYLOAD",
     "answers",
     "domains",
     "fetch_requests",
@@ -46,6 +47,7 @@ __all__ = [
     "sources",
     "sources_requests",
     "switch_requests",
+    "terminal_text",
     "web_urls",
 ]
 
@@ -75,6 +77,32 @@ _NASTY = st.sampled_from(
         "e\u0301", "ß", "İ", "ﬀ", "桥", "한국어", "مرحبا", "שלום", " ", "\u00a0", "\u3000",
     ]
 )  # fmt: skip
+
+
+PAYLOAD = "payload4711"
+"""Stands inside of every command that `terminal_text` makes, and nowhere else."""
+_COMMANDS = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\x9d", "\x90", "\x98", "\x9e", "\x9f"]),
+    st.sampled_from([PAYLOAD, f"0;{PAYLOAD}", f"8;;https://x.com/{PAYLOAD}", f"+q{PAYLOAD}", f"52;c;{PAYLOAD}=="]),
+    st.sampled_from(["\x07", "\x1b\\", "\x9c", "\x18", "\n", "\r\n", "\u2028", "\x1b[0m", "\x9b0m", "\x1b"]),
+)
+_SEQUENCES = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["\x1b[", "\x9b"]),
+    st.text("0123456789;:<=>?", max_size=6),
+    st.text(" !\"#$%&'()*+,-./", max_size=2),
+    st.sampled_from([*map(chr, range(0x40, 0x7F)), ""]),
+)
+_UNSEEN = st.characters(categories=["Cc", "Cf", "Zl", "Zp", "Cs"]) | st.sampled_from("\u115f\u1160\u3164\uffa0\ufe0f\U000e0100")
+
+
+def terminal_text() -> st.SearchStrategy[str]:
+    """Words among what a terminal obeys or nobody sees: control sequences of every kind, closed or not; invisible characters."""
+    words = st.text("abc 中文🙂", max_size=6)
+    simple = st.builds("\x1b{}".format, st.characters(max_codepoint=0x7F))
+    pieces = st.one_of(words, _COMMANDS, _SEQUENCES, _UNSEEN, simple)
+    return st.lists(pieces, max_size=20).map("".join)
 
 
 def hostile_text(*, min_size: int = 0, max_size: int = 200) -> st.SearchStrategy[str]:

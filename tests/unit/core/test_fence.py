@@ -20,10 +20,57 @@ from websearch_core import fence
         ("lone \ud800 half", "lone \ufffd half"),
         ("中文 and 😀 and é stay", "中文 and 😀 and é stay"),
         ("family 👨\u200d👩\u200d👧", "family 👨\u200d👩\u200d👧"),
+        ("heart ❤\ufe0f and 1\ufe0f\u20e3", "heart ❤\ufe0f and 1\ufe0f\u20e3"),
+        ("kiss 👩\u200d❤\ufe0f\u200d💋\u200d👨", "kiss 👩\u200d❤\ufe0f\u200d💋\u200d👨"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क्\u200dष", "क्\u200dष"),
     ],
 )
 def test_control_and_invisible_characters_go_and_words_stay(dirty: str, clean: str) -> None:
     assert fence.clean(dirty) == clean
+
+
+@pytest.mark.requirement("X-CLEAN-01")
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("before\x1b]52;c;clipboard\x07after\x1b[2J!\x9b31mred\x9b0m\r\nnext\tok", "beforeafter!red\nnext\tok"),
+        ("a\x1b]0;title", "a"),
+        ("a\x1b]0;title\nnext line", "a\nnext line"),
+        ("a\x1b]0;two\nlines\x07b", "ab"),
+        ("a\x1bP+q544e\x1b\\b", "ab"),
+        ("a\x1bP+q544e", "a"),
+        ("a\x1b_apc\x1b\\b\x1b^pm\x1b\\c\x1bXsos\x1b\\d", "abcd"),
+        ("a\x9d0;title\x07b", "ab"),
+        ("a\x9d0;title\x9cb", "ab"),
+        ("a\x9d0;title", "a"),
+        ("a\x90dcs\x9cb\x9fapc\x9cc\x9epm\x9cd\x98sos\x9ce", "abcde"),
+        ("a\x1b]0;one\x1bPtwo\x1b\\b", "ab"),
+        ("a\x1b]0;one\x18b", "ab"),
+        ("a\x1b[1 qb\x1b[4@c\x1b[?25ld\x1b[>4;2me\x1b[38:2::1:2:3mf", "abcdef"),
+        ("a\x9b1 qb\x9b4@c\x9b?25ld", "abcd"),
+        ("a\x1b[31", "a"),
+        ("a\x1b[31\nb", "a\nb"),
+        ("a\x1b(Bb\x1b#8c\x1bcd\x1b7e\x1b", "abcde"),
+        ("a\u202eb\u2066c\u2069d\u200fe\u061cf", "abcdef"),
+        ("a\u200bb\u200cc\u200dd\u2060e\ufefff\u180eg\u3164h", "abcdefgh"),
+        ("a\u2028b\u2029c", "a\nb\nc"),
+        ("a\U000e0041\U000e007fb", "ab"),
+        ("a\udb40\udc41b", "ab"),
+        ("a\ufe01b\U000e0154c", "abc"),
+        ("字\U000e0101\U000e0102\U000e0103", "字\U000e0101"),
+        ("👨\u200d\u200d\u200b\u200d👩", "👨\u200d👩"),
+        ("\u200d\ufe0fstart", "start"),
+    ],
+)
+def test_a_terminals_commands_go_with_their_payload_closed_or_not(dirty: str, clean: str) -> None:
+    assert fence.clean(dirty) == clean
+    assert fence.clean(clean) == clean
+
+
+@pytest.mark.parametrize("hostile", ["\x1b]", "\x9d", "\x1bP\x1b", "\x1b[", "\ufe00\ufe0f\u200d", "\x1b]\n", "\x9d\x1b["])
+def test_cleaning_is_linear_in_hostile_texts(hostile: str) -> None:
+    assert len(fence.clean(hostile * 200_000)) <= 200_000
 
 
 def test_a_limit_cuts() -> None:
