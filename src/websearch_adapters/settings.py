@@ -418,7 +418,7 @@ class ServerSettings:
     """The MCP server."""
 
     toolsets: tuple[str, ...] = option(
-        ("core", "admin"), env=("WEBSEARCH_TOOLSETS",), choices=("core", "admin"), help="Groups of tools to offer."
+        ("core", "admin"), env=("WEBSEARCH_TOOLSETS",), choices=("core", "admin", "planning"), help="Groups of tools to offer."
     )
     name: str = option(APP, help="Name of the server on the wire.")
 

@@ -18,12 +18,15 @@ __all__ = [
     "Declined",
     "EmptyResult",
     "InvalidInput",
+    "InvalidParams",
+    "InvalidPlan",
     "ModelRejected",
     "NotAllowed",
     "NotConfigured",
     "OutOfCredit",
     "OutOfTime",
     "OutcomeUnknown",
+    "PlanIncomplete",
     "ProviderError",
     "QueueTimeout",
     "RateLimited",
@@ -72,6 +75,24 @@ class InvalidInput(WebSearchError, ValueError):
 
     code = "invalid_input"
     exit_code = 2
+
+
+class InvalidPlan(InvalidInput):
+    """The caller: a part of the plan contradicts the others; the message names it."""
+
+    code = "planning_invalid_plan"
+
+
+class InvalidParams(InvalidPlan):
+    """The caller: the arguments planned for a tool are no JSON object."""
+
+    code = "planning_invalid_params_json"
+
+
+class PlanIncomplete(InvalidInput):
+    """The caller: phases are missing; `diagnostics["phases_remaining"]` lists them."""
+
+    code = "planning_incomplete"
 
 
 class NotConfigured(WebSearchError):

@@ -16,12 +16,15 @@ from websearch_core.errors import (
     Declined,
     EmptyResult,
     InvalidInput,
+    InvalidParams,
+    InvalidPlan,
     ModelRejected,
     NotAllowed,
     NotConfigured,
     OutcomeUnknown,
     OutOfCredit,
     OutOfTime,
+    PlanIncomplete,
     ProviderError,
     QueueTimeout,
     RateLimited,
@@ -36,7 +39,7 @@ from websearch_core.values import ErrorDetail, Note, Outcome
 
 __all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
 
-Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "switch", "library", "doctor"]
+Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan"]
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
 ANY = "*"
@@ -75,6 +78,12 @@ CODES: dict[tuple[type, str, str], str] = {
     (QueueTimeout, "tavily", ANY): "tavily_concurrency_timeout",
     (WebSearchError, "tavily", ANY): "tavily_internal_error",
     (Declined, "keyless", ANY): "keyless_blocked",
+    (UnknownSession, "planning", ANY): "planning_session_not_found",
+    (InvalidParams, ANY, ANY): "planning_invalid_params_json",
+    (InvalidPlan, ANY, ANY): "planning_invalid_plan",
+    (PlanIncomplete, "planning", ANY): "planning_incomplete",
+    (EmptyResult, "planning", ANY): "planning_parts_missing",
+    (WebSearchError, ANY, "plan"): "planning_internal_error",
     (UnknownSession, ANY, ANY): "session_id_not_found_or_expired",
     (WebSearchError, ANY, "sources"): "sources_cache_internal_error",
     (WebSearchError, ANY, "config"): "configuration_internal_error",
@@ -199,7 +208,9 @@ def _retryable(error: WebSearchError, operation: Operation) -> bool:
 def _service(error: WebSearchError, operation: Operation) -> str:
     if isinstance(error, InvalidInput):
         return "request"
-    return {"sources": "sources_cache", "config": "configuration", "switch": "configuration"}.get(operation, operation)
+    return {"sources": "sources_cache", "config": "configuration", "switch": "configuration", "plan": "planning"}.get(
+        operation, operation
+    )
 
 
 def _remedy(attempts: tuple[WebSearchError, ...]) -> str:

@@ -96,6 +96,8 @@ class SearchQuery:
     """Read the first sources and put their text in."""
     max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
     """Longest result."""
+    plan: Annotated[str, Len(0, 64)] = ""
+    """Run this finished plan."""
     model: Annotated[str, Len(0, 200)] = ""
     """Model for this call; published only where the operator allows it."""
 
@@ -593,19 +595,20 @@ def _check(name: str, item: object, hint: object) -> None:
 
 
 def _check_type(name: str, item: object, kind: object) -> None:
-    words: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
+    words: dict[type, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
     if not isinstance(kind, type) or kind not in words:
         return
-    if not isinstance(item, kind) or (kind is int and isinstance(item, bool)):
+    fits = isinstance(item, (int, float) if kind is float else kind)
+    if not fits or (kind in {int, float} and isinstance(item, bool)):
         raise InvalidInput(f"{name} must be {words[kind]}")
     if isinstance(item, str):
         _require_encoding(name, item)
 
 
 def _check_limit(name: str, item: object, limit: object) -> None:
-    if isinstance(limit, Interval) and isinstance(item, int):
+    if isinstance(limit, Interval) and isinstance(item, (int, float)):
         low, high = typing.cast("int", limit.ge), typing.cast("int", limit.le)
-        if not low <= item <= high:
+        if not low <= item <= high:  # nor is "not a number" between them
             nearest = min(max(item, low), high)
             raise InvalidInput(f"{name} must be from {low} to {high}; nearest valid value: {nearest}")
     if isinstance(limit, Len) and isinstance(item, (str, tuple)):

@@ -26,6 +26,8 @@ from websearch_core.events import SILENT, Observer
 from websearch_core.fetch import Fetch, FetchRules
 from websearch_core.library import ManageLibrary
 from websearch_core.map import Map, MapRules
+from websearch_core.planning.record import RecordPlan
+from websearch_core.planning.run import RunPlan
 from websearch_core.ports import (
     AnswerEngine,
     Cache,
@@ -94,6 +96,8 @@ def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> 
         Sources: parts.sources,
         Fetch: parts.fetch,
         Map: parts.map,
+        RecordPlan: parts.record_plan,
+        RunPlan: parts.run_plan,
         ManageLibrary: parts.manage_library,
         ConfigInfo: parts.config_info,
         SwitchModel: parts.switch_model,
@@ -219,6 +223,17 @@ class _Parts:
         use = Map(mapper=self._box.resolve(Mapper), cache=self._box.resolve(Cache), rules=rules, observe=self._observe)
         self._own(use.running)
         return use
+
+    def record_plan(self) -> RecordPlan:
+        return RecordPlan(cache=self._box.resolve(Cache))
+
+    def run_plan(self) -> RunPlan:
+        return RunPlan(
+            search=self._box.resolve(Search),
+            fetch=self._box.resolve(Fetch),
+            map=self._box.resolve(Map),
+            cache=self._box.resolve(Cache),
+        )
 
     def manage_library(self) -> ManageLibrary:
         return ManageLibrary(

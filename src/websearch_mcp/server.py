@@ -22,6 +22,7 @@ from mcp.server.lowlevel import Server
 from websearch_core import fence, outcome, progress
 from websearch_core.errors import WebSearchError
 from websearch_core.outcome import Operation
+from websearch_core.planning.values import PlanResult
 from websearch_core.redaction import Redactor
 from websearch_core.values import FetchResult, MapResult, Outcome, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
@@ -53,7 +54,8 @@ def make_server(
     bytes every time, whatever the network does.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
-    hidden = frozenset() if expose_model else frozenset({"model"})
+    unpublished = {"model": expose_model, "plan": "planning" in toolsets}
+    hidden = frozenset(name for name, published in unpublished.items() if not published)
     listed: list[types.Tool] = []
     redact = redact or Redactor()
 
@@ -74,7 +76,7 @@ def make_server(
             request = tools.read(row, params.arguments, hidden=_hidden(row, hidden), max_chars=budget)
             max_chars = getattr(request, "max_chars", max_chars)
             async with _progress(context, row, every_s=progress_every_s if patient else None):
-                result = await resolve(row.use_case)(request, within_s=None if patient else patience_s)
+                result = await resolve(row.serving(request))(request, within_s=None if patient else patience_s)
         except WebSearchError as error:
             result = outcome.failed(_blank(row, params.arguments), error, row.operation)
         except Exception:
@@ -133,6 +135,8 @@ def _blank(row: tools.Row, arguments: dict[str, Any] | None) -> Outcome:
             return FetchResult(url=url)
         case "map":
             return MapResult(base_url=url)
+        case "plan":
+            return PlanResult(session_id=fence.clean(str(given.get("session_id", "")), limit=64))
         case _:
             return row.result()
 

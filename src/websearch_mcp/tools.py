@@ -19,6 +19,17 @@ from websearch_core.errors import InvalidInput
 from websearch_core.fetch import Fetch
 from websearch_core.map import Map
 from websearch_core.outcome import Operation
+from websearch_core.planning.record import RecordPlan
+from websearch_core.planning.run import RunPlan
+from websearch_core.planning.values import (
+    PlanComplexity,
+    PlanExecution,
+    PlanIntent,
+    PlanResult,
+    PlanSearchTerm,
+    PlanSubQuery,
+    PlanToolMapping,
+)
 from websearch_core.search import Search
 from websearch_core.sources import Sources
 from websearch_core.values import (
@@ -39,7 +50,7 @@ from websearch_core.values import (
 
 __all__ = ["INSTRUCTIONS", "TOOLS", "Row", "Toolset", "input_schema", "output_schema", "read", "rows"]
 
-Toolset: TypeAlias = Literal["core", "admin"]
+Toolset: TypeAlias = Literal["core", "admin", "planning"]
 FAR = 10_000
 """An upper bound beyond this is checked, but not published."""
 INSTRUCTIONS = """\
@@ -70,6 +81,12 @@ class Row:
     idempotent: bool = False
     aliases: Mapping[str, Callable[[Any], tuple[str, Any]]] = field(default_factory=dict)
     """Names of other systems that are accepted, with their translation."""
+    when_planned: type | None = None
+    """The use case of a request that names a plan."""
+
+    def serving(self, request: Any) -> type:
+        """The use case of this request."""
+        return self.when_planned if self.when_planned is not None and request.plan else self.use_case
 
 
 def _days(days: Any) -> tuple[str, Any]:
@@ -79,6 +96,12 @@ def _days(days: Any) -> tuple[str, Any]:
     return "fresh_within", next(
         (name for name, most in (("day", 1), ("week", 7), ("month", 31), ("year", 366)) if days <= most), "any"
     )
+
+
+def _planning(name: str, title: str, about: str, request: type) -> Row:
+    """A step of planning: it changes nothing but the plan that this server keeps."""
+    common: dict[str, Any] = {"operation": "plan", "result": PlanResult, "use_case": RecordPlan, "toolset": "planning"}
+    return Row(name=name, title=title, about=about, request=request, open_world=False, **common)
 
 
 TOOLS: tuple[Row, ...] = (
@@ -92,6 +115,7 @@ TOOLS: tuple[Row, ...] = (
         use_case=Search,
         toolset="core",
         aliases={"recency_days": _days},
+        when_planned=RunPlan,
     ),
     Row(
         name="get_sources",
@@ -151,6 +175,28 @@ TOOLS: tuple[Row, ...] = (
         read_only=False,
         open_world=False,
         idempotent=True,
+    ),
+    _planning(
+        "plan_intent",
+        "Plan: intent",
+        "Begin a search plan: what is really asked. Returns the session_id of the plan. Optional; simple questions need no plan.",
+        PlanIntent,
+    ),
+    _planning(
+        "plan_complexity", "Plan: complexity", "Say how much planning the question deserves: level 1 to 3.", PlanComplexity
+    ),
+    _planning(
+        "plan_sub_query", "Plan: sub-query", "Add one part of the question; dependencies must not form a ring.", PlanSubQuery
+    ),
+    _planning("plan_search_term", "Plan: search term", "Add words to search with for a sub-query.", PlanSearchTerm),
+    _planning(
+        "plan_tool_mapping", "Plan: tool", "Say which tool answers a sub-query, and with which arguments.", PlanToolMapping
+    ),
+    _planning(
+        "plan_execution",
+        "Plan: order",
+        "Say what runs side by side and what after it. A complete plan is run by web_search with plan=session_id.",
+        PlanExecution,
     ),
 )
 
@@ -217,6 +263,8 @@ def _portable(schema: dict[str, Any]) -> dict[str, Any]:
     kept = {key: schema[key] for key in ("type", "description", "enum", "items", "minimum", "maximum") if key in schema}
     if kept.get("maximum", 0) > FAR:  # a bound that no model meets would cost every conversation its tokens
         kept = {key: value for key, value in kept.items() if (key, value) not in {("maximum", kept["maximum"]), ("minimum", 0)}}
+    if "enum" in kept:  # an empty text stands for "not given", which leaving it out says as well
+        kept["enum"] = [value for value in kept["enum"] if value != ""]
     if schema.get("default") not in (None, "", [], False):
         kept["default"] = schema["default"]
     return kept

@@ -142,6 +142,22 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("P5-PROTOCOL-26", PYTHON, "A failed switch is model_switch_failed, changes nothing and leaks no exception text."),
     R("P5-PROTOCOL-27", PYTHON, "Credentials that an upstream's body echoes never appear in a result."),
     R("P5-PROTOCOL-28", PYTHON, "Concurrent calls share no state and no diagnostics."),
+    # planning
+    R(
+        "P5-PLAN-01",
+        PYTHON,
+        "A plan is complete with the first three, first five or all six phases, by its level, and not before.",
+    ),
+    R("P5-PLAN-02", PYTHON, "A step of an unknown session is planning_session_not_found and echoes the id."),
+    R("P5-PLAN-03", PYTHON, "Arguments that are no JSON object are planning_invalid_params_json, and the phase is not stored."),
+    R("P5-PLAN-04", PYTHON, "Sub-queries and tool mappings add up; a revision replaces all of them by the new one."),
+    R(
+        "P5-PLAN-05",
+        PYTHON,
+        "Search terms add up, a new approach or fallback plan replaces the old; a revision replaces everything.",
+    ),
+    R("P5-PLAN-06", PYTHON, "Parallel groups are parted by semicolon, their ids by comma, and blanks do not count."),
+    R("P5-PLAN-07", PYTHON, "Planning is a toolset of its own, off by default; a thought is never required."),
     # the prompt
     R("P5-PROMPT-01", PYTHON, "The depth follows the question by the reference cases, unless the caller names it."),
     R(

@@ -47,7 +47,9 @@ def parser() -> argparse.ArgumentParser:
     _config(commands.add_parser("config", help="show, explain or change settings"))
     mcp = commands.add_parser("mcp", help="serve MCP on stdin and stdout")
     mcp.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
-    mcp.add_argument("--toolsets", metavar="LIST", help="toolsets to publish: core,admin (WEBSEARCH_TOOLSETS, server.toolsets)")
+    mcp.add_argument(
+        "--toolsets", metavar="LIST", help="toolsets to publish: core,admin,planning (WEBSEARCH_TOOLSETS, server.toolsets)"
+    )
     return top
 
 

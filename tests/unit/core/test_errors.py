@@ -60,14 +60,19 @@ def test_only_what_may_pass_by_itself_is_repeatable() -> None:
 
 def test_what_the_other_side_did_is_a_provider_error_and_nothing_else_is() -> None:
     ours = {WebSearchError, InvalidInput, NotConfigured, errors.WrongAddress, NotAllowed, UnknownSession, AllFailed}
-    ours |= {OutOfTime, errors.QueueTimeout}
+    ours |= {OutOfTime, errors.QueueTimeout, errors.InvalidPlan, errors.InvalidParams, errors.PlanIncomplete}
     assert {kind for kind in ALL if not issubclass(kind, ProviderError)} == ours
 
 
 def test_wrong_arguments_are_a_value_error_too() -> None:
     with pytest.raises(ValueError, match="wrong"):
         raise InvalidInput("wrong")
-    assert [kind.__name__ for kind in ALL if issubclass(kind, ValueError)] == ["InvalidInput"]
+    assert [kind.__name__ for kind in ALL if issubclass(kind, ValueError)] == [
+        "InvalidInput",
+        "InvalidParams",
+        "InvalidPlan",
+        "PlanIncomplete",
+    ]
 
 
 def test_an_error_carries_what_is_known() -> None:

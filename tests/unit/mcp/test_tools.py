@@ -72,6 +72,12 @@ def test_only_what_must_be_given_is_required(name: str) -> None:
         "web_fetch": ["url"],
         "web_map": ["url"],
         "switch_model": ["model"],
+        "plan_intent": ["core_question", "query_type", "time_sensitivity"],
+        "plan_complexity": ["session_id", "level", "estimated_sub_queries", "estimated_tool_calls", "justification"],
+        "plan_sub_query": ["session_id", "id", "goal", "expected_output", "boundary"],
+        "plan_search_term": ["session_id", "term", "purpose", "round"],
+        "plan_tool_mapping": ["session_id", "sub_query_id", "tool", "reason"],
+        "plan_execution": ["session_id", "parallel_groups", "sequential", "estimated_rounds"],
     }
     assert SCHEMAS[name].get("required", []) == wanted.get(name, [])
 
