@@ -158,7 +158,7 @@ async def ids(record: RecordPlan, session: str) -> list[str]:
 @pytest.mark.requirement("P5-PLAN-05")
 async def test_terms_add_up_and_the_last_approach_counts() -> None:
     record = recorder()
-    session = await begun(record, lambda name: part(name, "q1"), lambda name: mapping(name), level=2)
+    session = await begun(record, lambda name: part(name, "q1"), mapping, level=2)
     await record(term(session, "one", approach="broad_first", fallback_plan="ask a librarian"))
     result = await record(term(session, "two", approach="targeted"))
     plan = result.executable_plan or {}
@@ -299,7 +299,7 @@ async def test_later_rounds_are_asked_only_when_earlier_ones_find_nothing() -> N
         lambda name: term(name, "third", "for q1", round=3),
         lambda name: term(name, "second", "q1: again", round=2),
         lambda name: term(name, "first", "q1"),
-        lambda name: mapping(name),
+        mapping,
     )
     session = await begun(recorder(cache), *steps, level=2)
     finder = FakeFinder(Unreachable("down", provider="tavily"))
