@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ async def test_parts_and_mappings_add_up_and_a_revision_starts_them_anew() -> No
 
 async def test_a_part_sent_again_takes_its_own_place() -> None:
     record = recorder()
-    session = await begun(record, *(lambda name, one=one: part(name, one) for one in ("q1", "q2", "q3")))
+    session = await begun(record, *(functools.partial(part, name=one) for one in ("q1", "q2", "q3")))
     await record(part(session, "q2", goal="another goal"))
     plan = (await record(complexity(session, 1))).executable_plan or {}
     assert [(one["id"], one["goal"]) for one in plan["query_decomposition"]] == [  # type: ignore[attr-defined]
@@ -174,7 +175,7 @@ async def test_terms_add_up_and_the_last_approach_counts() -> None:
 @pytest.mark.requirement("P5-PLAN-06")
 async def test_groups_are_parted_by_semicolon_and_ids_by_comma_without_blanks() -> None:
     record = recorder()
-    names = [lambda name, one=one: part(name, one) for one in ("a", "b", "c", "d")]
+    names = [functools.partial(part, name=one) for one in ("a", "b", "c", "d")]
     session = await begun(record, *names, lambda name: term(name, "t"), lambda name: mapping(name, "a"), level=3)
     result = await record(execution(session, " a, b ,; ;c, ", "d"))
     plan: Any = result.executable_plan
@@ -269,7 +270,7 @@ async def test_a_plan_runs_its_groups_in_order_into_one_result_with_all_sources(
 async def test_a_mapping_decides_the_tool_and_its_arguments_stand_above_the_query() -> None:
     cache, engine, mapper = FakeCache(), FakeEngine(), FakeMapper()
     extractor = FakeExtractor({"https://docs.example/a": "the page's text"})
-    steps = [lambda name, one=one: part(name, one) for one in ("s", "f", "m")]
+    steps: list[Any] = [functools.partial(part, name=one) for one in ("s", "f", "m")]
     steps += [
         lambda name: term(name, "never used, the arguments name a query", purpose="s"),
         lambda name: mapping(name, "s", params='{"query": "exact words", "fresh_within": "week", "plan": "x", "nonsense": 1}'),
