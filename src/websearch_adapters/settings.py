@@ -58,7 +58,9 @@ __all__ = [
     "template",
 ]
 
-Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "hosts", "phrases"]
+Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "redis", "hosts", "phrases"]
+ADDRESSES = frozenset({"url", "api_base", "redis"})
+"""Forms whose value may hold a password."""
 APP = "websearch"
 PREFIX = "WEBSEARCH_"
 HOME_VARIABLE = "WEBSEARCH_HOME"
@@ -68,6 +70,7 @@ FIRECRAWL_HOST = "firecrawl.dev"
 XAI_HOST = "api.x.ai"
 REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
 """An older name that does not count the first attempt."""
+REDIS_OPTIONS = ("db", "username", "password", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
 LONG_USER_CHARS = 16
@@ -104,7 +107,7 @@ def option(
 ) -> Any:
     """Declare a setting as a dataclass field."""
     known = Option(default=default, env=env, help=help, secret=secret, choices=choices, ge=ge, le=le, form=form)
-    shown = not secret and form not in {"url", "api_base"}  # an address may hold a password
+    shown = not secret and form not in ADDRESSES
     return field(default=default, repr=shown, metadata={"option": known})
 
 
@@ -408,9 +411,28 @@ class LibrarySettings:
 class CacheSettings:
     """What is kept between calls."""
 
-    kind: str = option("disk", choices=("disk", "memory"), help="Keep it on disk, or in this process only.")
-    entries: int = option(256, env=("GROK_SEARCH_CACHE_SIZE",), ge=1, le=100_000, help="Most values to keep.")
-    size_limit_bytes: int = option(200 * MIB, ge=MIB, le=100 * 1_024 * MIB, help="Most bytes to keep.")
+    kind: str = option(
+        "disk",
+        choices=("disk", "memory", "redis"),
+        help="Keep it on disk, in this process only, or in the Redis or Valkey of `cache.redis_url`, for several machines.",
+    )
+    entries: int = option(
+        256, env=("GROK_SEARCH_CACHE_SIZE",), ge=1, le=100_000, help="Most values to keep; Redis has a limit of its own."
+    )
+    size_limit_bytes: int = option(
+        200 * MIB, ge=MIB, le=100 * 1_024 * MIB, help="Most bytes to keep; Redis has a limit of its own."
+    )
+    redis_url: str = option(
+        "",
+        env=("WEBSEARCH_CACHE_REDIS_URL", "REDIS_URL"),
+        form="redis",
+        help="Address of Redis or Valkey: `redis://user:password@host:6379/0`, `rediss://` for TLS, or `unix://`.",
+    )
+    redis_prefix: str = option("websearch:", help="What the name of every value in Redis begins with.")
+    redis_timeout_s: float = option(
+        0.5, ge=0.01, le=10, help="Longest wait for Redis, in seconds; then calls go on without it until it is back."
+    )
+    redis_value_limit_bytes: int = option(8 * MIB, ge=1_024, le=512 * MIB, help="Largest value that is put into Redis.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -544,7 +566,7 @@ class Settings:
         """
         found = [secret.value for secret in _all_secrets(self)]
         for row in declared():
-            if row.option.form in {"url", "api_base"}:
+            if row.option.form in ADDRESSES:
                 found += _hidden_in(getattr(getattr(self, row.section), row.key))
         return tuple(dict.fromkeys(found))
 
@@ -808,7 +830,9 @@ def _text(raw: object, row: Declared) -> str:
     if not isinstance(raw, str):
         raise ValueError(_misfit(raw, row, "text"))  # noqa: TRY004 - a fault of the value like any other
     text = raw.strip()
-    if row.option.form in {"url", "api_base"}:
+    if row.option.form == "redis":
+        return _redis_address(text)
+    if row.option.form in ADDRESSES:
         return _address(text, row.option.form)
     if row.option.form == "model":
         return _model_name(text)
@@ -840,6 +864,25 @@ def _address(text: str, form: Form) -> str:
         return base
     base = base.removesuffix("/chat/completions").removesuffix("/responses").rstrip("/")
     return base if base.endswith("/v1") else f"{base}/v1"
+
+
+def _redis_address(text: str) -> str:
+    """An address of Redis with the options that its client may be given; never shown in a fault."""
+    from urllib.parse import parse_qs, urlsplit
+
+    fault = ValueError("not an address such as redis://host:6379/0, rediss://host:6379/0 or unix:///path")
+    if not text.isprintable() or " " in text:
+        raise fault
+    try:
+        parts = urlsplit(text)
+        place = parts.path if parts.scheme == "unix" else parts.hostname and parts.port != 0
+    except ValueError:
+        raise fault from None
+    if not place or parts.scheme not in {"redis", "rediss", "unix"}:
+        raise fault
+    if not parse_qs(parts.query, keep_blank_values=True).keys() <= set(REDIS_OPTIONS):
+        raise ValueError(f"may have the options {', '.join(REDIS_OPTIONS)}, and no other")
+    return text
 
 
 def _model_name(text: str) -> str:
@@ -947,7 +990,7 @@ _READERS: dict[str, Callable[[object, Declared], Any]] = {
 
 
 def _misfit(raw: object, row: Declared, what: str) -> str:
-    said = "the value" if row.option.secret or row.option.form in {"url", "api_base"} else _shown(raw)
+    said = "the value" if row.option.secret or row.option.form in ADDRESSES else _shown(raw)
     limits = _range(row)
     return f"{said} is not {what}{f' {limits}' if limits else ''}"
 
@@ -1065,7 +1108,7 @@ class LoadedConfiguration:
         if row.name == "engine.primary_model":
             return self.primary_model()
         value = getattr(getattr(self.settings, row.section), row.key)
-        if row.option.form in {"url", "api_base"} and value:
+        if row.option.form in ADDRESSES and value:
             from websearch_adapters.http.failures import shown_base
 
             value = shown_base(value)
@@ -1097,7 +1140,7 @@ def _all_secrets(settings: Settings) -> Iterator[Secret]:
 
 
 def _hidden_in(address: str) -> Iterator[str]:
-    """Secrets of an address, as written and decoded. A user beside a password is a name; a version in the query is none."""
+    """Secrets of an address, as written and decoded. A user beside a password is a name; so are versions and certificates."""
     from urllib.parse import unquote, urlsplit
 
     try:
@@ -1106,7 +1149,7 @@ def _hidden_in(address: str) -> Iterator[str]:
         return
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     pairs = [pair.partition("=") for pair in parts.query.split("&")]
-    values = [value for name, _, value in pairs if "version" not in name.lower()]
+    values = [value for name, _, value in pairs if "version" not in name.lower() and not name.startswith("ssl_")]
     hidden = [password, *values, *([user] if not password or len(user) >= LONG_USER_CHARS else [])]
     yield from (form for one in hidden for form in (one, unquote(one)) if form)
 

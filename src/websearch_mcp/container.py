@@ -148,11 +148,30 @@ class _Parts:
             from websearch_adapters.cache.memory import MemoryCache
 
             return RedactedCache(MemoryCache(entries=chosen.entries), self._configuration.redact)
+        if chosen.kind == "redis":
+            return RedactedCache(self._own(self._redis), self._configuration.redact)
         from websearch_adapters.cache.disk import DiskCache
 
         folder = self._settings.cache_dir / "values"
         disk = self._own(DiskCache(folder, entries=chosen.entries, size_limit_bytes=chosen.size_limit_bytes))
         return RedactedCache(disk, self._configuration.redact)
+
+    @functools.cached_property
+    def _redis(self) -> Any:
+        from websearch_adapters.cache.memory import MemoryCache
+        from websearch_adapters.cache.redis import RedisCache
+
+        chosen = self._settings.cache
+        if not chosen.redis_url:
+            hint = "Set cache.redis_url, for example redis://127.0.0.1:6379/0, or cache.kind to disk."
+            raise NotConfigured("cache.kind is redis, and no address is set", hint=hint)
+        return RedisCache(
+            chosen.redis_url,
+            MemoryCache(entries=chosen.entries),
+            prefix=chosen.redis_prefix,
+            timeout_s=chosen.redis_timeout_s,
+            value_limit_bytes=chosen.redis_value_limit_bytes,
+        )
 
     def credentials(self) -> Credentials:
         from websearch_adapters.credentials.pool import KeyPool, PoolRules
@@ -248,6 +267,10 @@ class _Parts:
         return SwitchModel(configuration=self._configuration)
 
     def doctor(self) -> Doctor:
+        try:
+            kept = [self._redis] if self._settings.cache.kind == "redis" else []
+        except NotConfigured as error:  # nothing can be made without its cache, so there is nothing else to ask
+            return Doctor(configuration=self._configuration, probes=[_Unavailable("cache", error)], versions=_versions())
         wanted: dict[str, Capability] = {
             **dict.fromkeys(self._settings.map.mappers, "map"),
             **dict.fromkeys(self._settings.fetch.extractors, "extract"),
@@ -255,14 +278,11 @@ class _Parts:
         }
         named = sorted(wanted)
         ready = self._settings.ready(named)
-        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready)])
+        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready), *kept])
         off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
             off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
-        versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
-        return Doctor(
-            configuration=self._configuration, probes=probes, off=off, versions={"python": platform.python_version(), **versions}
-        )
+        return Doctor(configuration=self._configuration, probes=probes, off=off, versions=_versions())
 
     # providers
 
@@ -454,6 +474,11 @@ class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
 
     async def probe(self, *, live: bool = False) -> Health:
         return Health(part=self._name, state="failing", detail=f"{self._error.message}. {self._error.hint or ''}".strip())
+
+
+def _versions() -> dict[str, str]:
+    versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
+    return {"python": platform.python_version(), **versions}
 
 
 def _why_off(name: str) -> str:

@@ -20,8 +20,8 @@ GOOD = tuple(f"tvly-good-{number}-0123456789" for number in range(4))
 WAIT_S = 120.0
 
 
-def requests_by_key(home: Path, *waves: tuple[int, int]) -> Counter[str | None]:
-    """How often each key was sent, after waves of so many processes with so many calls each.
+def requests_by_key(home: Path, *waves: tuple[int, int], **more: str) -> Counter[str | None]:
+    """How often each key was sent, after waves of so many processes with so many calls each; `more` is for their environment.
 
     A bad key is refused slowly, so that all processes are there before the first verdict.
     """
@@ -30,7 +30,7 @@ def requests_by_key(home: Path, *waves: tuple[int, int]) -> Counter[str | None]:
     with serving(upstream) as url:
         written = " ".join([GOOD[0], SPENT, GOOD[1], REFUSED, *GOOD[2:]])
         for processes, calls in waves:
-            _run(environment(home, TAVILY_API_URL=url, TAVILY_API_KEYS=written), processes, calls)
+            _run(environment(home, TAVILY_API_URL=url, TAVILY_API_KEYS=written, **more), processes, calls)
     return Counter(request.key for request in upstream.requests)
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from e2e.fleet import GOOD, REFUSED, SPENT, requests_by_key
+from upstreams.redis_server import RedisServer
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "key_pool.py"
-PROCESSES, CALLS = 20, 50
+PROCESSES, CALLS, REDIS_CALLS = 20, 50, 20
 
 
 @pytest.mark.requirement("P5-POOL-02")
@@ -20,6 +21,20 @@ def test_a_bad_key_is_tried_once_by_all_of_them_together(tmp_path: Path) -> None
     assert (tries.pop(SPENT), tries.pop(REFUSED)) == (1, 1)
     assert set(tries) == set(GOOD)
     assert sum(tries.values()) == PROCESSES * CALLS + 2 * 10
+
+
+def test_and_by_processes_that_share_nothing_but_a_redis(tmp_path: Path) -> None:
+    """As on several machines: no file is shared."""
+    server = RedisServer(tmp_path)
+    server.start()
+    try:
+        shared = {"WEBSEARCH_CACHE_KIND": "redis", "REDIS_URL": server.url, "WEBSEARCH_CACHE_REDIS_TIMEOUT_S": "10"}
+        tries = requests_by_key(tmp_path, (PROCESSES, REDIS_CALLS), (2, 10), **shared)
+    finally:
+        server.kill()
+    assert not list(tmp_path.rglob("cache.db"))
+    assert (tries.pop(SPENT), tries.pop(REFUSED)) == (1, 1)
+    assert sum(tries.values()) == PROCESSES * REDIS_CALLS + 2 * 10
 
 
 def test_a_thousand_calls_to_a_dead_provider_are_few_requests_and_hold_no_memory() -> None:

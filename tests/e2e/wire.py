@@ -29,6 +29,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "XAI_",
         "OPENAI_",
         "GITHUB_TOKEN",
+        "REDIS_URL",
         "HTTP_PROXY",
         "HTTPS_PROXY",
         "ALL_PROXY",

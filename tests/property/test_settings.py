@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import string
 import tempfile
 import tomllib
@@ -49,10 +50,12 @@ def usable(row: Declared) -> st.SearchStrategy[str]:
         return st.sampled_from(known.choices)
     if known.form in {"url", "api_base"}:
         return st.integers(1, 65_535).map(lambda port: f"https://host.example:{port}/v1")
+    if known.form == "redis":
+        return st.integers(1, 65_535).map(lambda port: f"redis://host.example:{port}/1")
     if known.form == "hosts":
         return st.integers(1, 255).map(lambda byte: f"10.0.0.{byte}")
     if known.ge is not None and known.le is not None:
-        return st.integers(int(known.ge), int(known.le)).map(str)
+        return st.integers(math.ceil(known.ge), int(known.le)).map(str)
     return st.sampled_from(["true", "false"]) if row.kind == "bool" else st.text("abcdefgh", min_size=1, max_size=20)
 
 

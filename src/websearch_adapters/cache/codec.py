@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import json
 import types
 from collections.abc import Hashable, Mapping
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from websearch_core.errors import InvalidInput
 from websearch_core.values import Secret
 
-__all__ = ["VERSION", "decode", "encode"]
+__all__ = ["VERSION", "decode", "encode", "name"]
 
 T = TypeVar("T")
 VERSION = 1
@@ -46,6 +47,11 @@ def decode(data: bytes, kind: type[T]) -> T | None:
     except (TypeError, ValueError, KeyError, RecursionError, InvalidInput):
         return None
     return value if isinstance(value, kind) else None
+
+
+def name(key: str) -> str:
+    """The key's digest: any text is a legal key, and none of it can be read where it is kept."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _tag(kind: type) -> str:

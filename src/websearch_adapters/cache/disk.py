@@ -8,7 +8,6 @@ anything is in it.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import math
 import os
@@ -103,19 +102,19 @@ class DiskCache:
 
     async def get(self, key: str, kind: type[T], /) -> T | None:
         """What was put, or None."""
-        return await self._do(lambda cache: self._read(cache, _name(key), kind), otherwise=None)
+        return await self._do(lambda cache: self._read(cache, codec.name(key), kind), otherwise=None)
 
     async def put(self, key: str, value: object, /, *, ttl_s: float) -> None:
         """Keep a value; one that cannot be encoded, or is larger than the whole cache, is as good as forgotten."""
-        await self._do(lambda cache: self._put(cache, _name(key), value, ttl_s), otherwise=None)
+        await self._do(lambda cache: self._put(cache, codec.name(key), value, ttl_s), otherwise=None)
 
     async def add(self, key: str, value: object, /, *, ttl_s: float) -> bool:
         """Keep a value if the key is absent; True for exactly one of several callers, in whatever process."""
-        return await self._do(lambda cache: self._add(cache, _name(key), value, ttl_s), otherwise=True)
+        return await self._do(lambda cache: self._add(cache, codec.name(key), value, ttl_s), otherwise=True)
 
     async def drop(self, key: str, /) -> None:
         """Forget the key, if it is there."""
-        await self._do(lambda cache: cache.delete(_name(key)), otherwise=None)
+        await self._do(lambda cache: cache.delete(codec.name(key)), otherwise=None)
 
     async def aclose(self) -> None:
         """Close the database and end the thread; the object can be used again afterwards."""
@@ -202,11 +201,6 @@ class DiskCache:
 
 
 _TIME = struct.Struct(">d")
-
-
-def _name(key: str) -> str:
-    """The key's digest: any text is a legal key, and none of it can be read in the database."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _close_to_others(folder: Path) -> None:

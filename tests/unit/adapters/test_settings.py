@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import stat
 import subprocess
@@ -47,8 +48,9 @@ def sample(row: Declared) -> Any:
     if row.kind == "bool":
         return not known.default
     if known.ge is not None:
-        return int(known.ge) + (known.ge == known.default)
-    forms: dict[str, Any] = {"url": "https://other.example/v1", "api_base": "https://other.example/v1", "hosts": ["10.0.0.0/8"]}
+        return math.ceil(known.ge) + (known.ge == known.default)
+    url = "https://other.example/v1"
+    forms: dict[str, Any] = {"url": url, "api_base": url, "redis": "redis://other.example/1", "hosts": ["10.0.0.0/8"]}
     if known.form in forms:
         return forms[known.form]
     return ["one", "two"] if row.kind.startswith("tuple") else f"other-{row.key}".lower()
@@ -347,6 +349,12 @@ UNUSABLE = [
     ("fetch.allow_hosts", "10.0.0.0/99", "'10.0.0.0/99' is not a host, host:port or network"),
     ("fetch.allow_hosts", "user@host", "'user@host' is not a host"),
     ("chat.api_url", "ftp://user:password@host", "not an absolute http:// or https:// address"),
+    ("cache.redis_url", "http://user:hunter2@host", "not an address such as redis://host:6379/0"),
+    ("cache.redis_url", "redis://", "not an address such as redis://host:6379/0"),
+    ("cache.redis_url", "redis://:hunter2@host:port", "not an address such as redis://host:6379/0"),
+    ("cache.redis_url", "redis://:hunter2 x@host", "not an address such as redis://host:6379/0"),
+    ("cache.redis_url", "unix://", "not an address such as redis://host:6379/0"),
+    ("cache.redis_url", "redis://:hunter2@host?socket_timeout=99", "may have the options db, username, password"),
     ("xai.api_key", "two words", "a key has no blanks and only ASCII characters"),
     ("xai.api_key", "schlüssel", "a key has no blanks and only ASCII characters"),
     ("xai.api_key", 5, "not text"),
@@ -367,6 +375,7 @@ def test_a_bad_value_is_a_problem_that_says_what_where_and_why_and_counts_as_uns
     row = ROWS[NAMES.index(name)]
     if row.option.secret or row.option.form == "url":
         assert str(raw) not in problem
+    assert "hunter2" not in problem
 
 
 def test_a_bad_value_lets_the_next_place_through(tmp_path: Path) -> None:
