@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from websearch_adapters.extract.worker import Worker
 
 settings.register_profile("house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
@@ -18,6 +21,14 @@ pytest.register_assert_rewrite("websearch_core.testing.contracts")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[Worker]:
+    """One reader's process for all tests that read pages; they differ in their pages."""
+    made = Worker()
+    yield made
+    asyncio.run(made.aclose())  # noqa: TID251 - outside of every loop
 
 
 class BeyondLoopback(BaseException):

@@ -381,6 +381,12 @@ class FetchSettings:
         24_000, env=("GROK_SEARCH_FETCH_MAX_CHARS",), ge=1_000, le=200_000, help="Longest result, when the call does not say."
     )
     max_bytes: int = option(10 * MIB, ge=1_024, le=1_024 * MIB, help="Largest page that the built-in reader takes, in bytes.")
+    reading_limit_s: float = option(
+        20.0, ge=1, le=600, help="Longest that the built-in reader works at one page once it is here, in seconds."
+    )
+    reading_memory_bytes: int = option(
+        1_024 * MIB, ge=256 * MIB, le=64 * 1_024 * MIB, help="Most memory of a process that reads pages, in bytes."
+    )
     allow_hosts: tuple[str, ...] = option(
         (), form="hosts", help="Hosts, `host:port` or networks that may be fetched although they are private."
     )

@@ -31,6 +31,7 @@ __all__ = [
     "QueueTimeout",
     "RateLimited",
     "RequestRejected",
+    "TooCostly",
     "UnknownSession",
     "Unreachable",
     "Unverified",
@@ -192,6 +193,12 @@ class Unverified(BadReply):
     """An answer came without any sign that it rests on a search."""
 
     code = "unverified"
+
+
+class TooCostly(BadReply):
+    """Reading what came would take more time or memory than is allowed for it; reading was stopped."""
+
+    code = "too_costly"
 
 
 class RequestRejected(ProviderError):

@@ -335,6 +335,13 @@ class _Parts:
         chosen = self._settings.fetch
         return self._own(PageClient(allow=chosen.allow_hosts, max_bytes=chosen.max_bytes, observe=self._observe))
 
+    @functools.cached_property
+    def _worker(self) -> Any:
+        from websearch_adapters.extract.worker import Limits, Worker
+
+        chosen = self._settings.fetch
+        return self._own(Worker(Limits(time_s=chosen.reading_limit_s, memory_bytes=chosen.reading_memory_bytes)))
+
     @property
     def _retry(self) -> RetryPolicy:
         chosen = self._settings.engine
@@ -438,13 +445,15 @@ class _Parts:
     def _local_reader(self) -> object:
         from websearch_adapters.extract.local import LocalReader
 
-        return LocalReader(self._pages)
+        return LocalReader(self._pages, self._worker)
 
     def _local_mapper(self) -> object:
         from websearch_adapters.crawl.local import LocalMapper
         from websearch_adapters.extract.robots import Robots
 
-        return LocalMapper(self._pages, Robots(self._pages), ignore_robots=self._settings.map.ignore_robots)
+        return LocalMapper(
+            self._pages, Robots(self._pages), ignore_robots=self._settings.map.ignore_robots, links=self._worker.links
+        )
 
 
 class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):

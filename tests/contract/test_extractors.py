@@ -15,6 +15,7 @@ from upstreams.script import Step, hang, hang_up, ok, reset, status
 from upstreams.serve import transport
 from upstreams.tavily import TavilyUpstream
 from websearch_adapters.extract.local import LocalReader
+from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
 from websearch_adapters.providers.echo import Echo, EchoSettings
 from websearch_adapters.providers.firecrawl import Firecrawl, FirecrawlSettings
@@ -119,13 +120,13 @@ class TestFirecrawlOfVersion1(TestFirecrawl):
 
 class TestLocalReader(ExtractorContract):
     @pytest.fixture
-    async def reader(self) -> AsyncIterator[Reader]:
+    async def reader(self, worker: Worker) -> AsyncIterator[Reader]:
         async with AsyncExitStack() as stack:
 
             def over_site(site: PagesSite) -> Extractor:
                 pages = PageClient(transport=transport(site))
                 stack.push_async_callback(pages.aclose)
-                return LocalReader(pages)
+                return LocalReader(pages, worker)
 
             yield over_site
 

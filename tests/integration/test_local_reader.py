@@ -13,6 +13,7 @@ from upstreams.pages import PagesSite, Served, article, build_site
 from upstreams.script import Step, hang, hang_up, html_page, status
 from upstreams.serve import serve, transport
 from websearch_adapters.extract.local import LocalReader
+from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
 from websearch_core.errors import BadReply, Declined, EmptyResult, NotAllowed, RequestRejected, Unreachable
 from websearch_core.ports import Extractor
@@ -30,14 +31,14 @@ Over = Callable[[PagesSite], LocalReader]
 
 
 @pytest.fixture
-async def over() -> AsyncIterator[Over]:
+async def over(worker: Worker) -> AsyncIterator[Over]:
     """A reader for any site, closed when the test ends."""
     async with AsyncExitStack() as stack:
 
         def opened(site: PagesSite) -> LocalReader:
             pages = PageClient(transport=transport(site))
             stack.push_async_callback(pages.aclose)
-            return LocalReader(pages, now=lambda: NOON)
+            return LocalReader(pages, worker, now=lambda: NOON)
 
         yield opened
 
@@ -167,12 +168,12 @@ async def test_statuses_come_through(documentation: LocalReader) -> None:
             await read(documentation, path)
 
 
-async def test_an_inner_address_is_not_read() -> None:
+async def test_an_inner_address_is_not_read(worker: Worker) -> None:
     site = PagesSite({"/": "secret"})
     async with serve(site) as url:
         pages = PageClient()
         with pytest.raises(NotAllowed):
-            await LocalReader(pages).extract(FetchRequest(url=url))
+            await LocalReader(pages, worker).extract(FetchRequest(url=url))
         await pages.aclose()
     assert site.requests == []
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from websearch_adapters.crawl.sitemap import Sitemaps
+from websearch_adapters.extract import reading
+from websearch_adapters.extract.reading import Document
 from websearch_core import urls
 from websearch_core.errors import Declined, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
 from websearch_core.values import Link, MapRequest, Note, SiteMap
@@ -53,13 +55,15 @@ class LocalMapper:
         ignore_robots: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         limit: Callable[[float], asyncio.Timeout] = asyncio.timeout,
+        links: Callable[[Document], Awaitable[PageLinks]] | None = None,
     ) -> None:
-        """`sleep` and `limit` are replaced where time shall not pass."""
+        """`sleep` and `limit` are replaced where time shall not pass; `links` reads pages elsewhere than in a thread of ours."""
         self._pages = pages
         self._robots = robots
         self._ignore_robots = ignore_robots
         self._sleep = sleep
         self._limit = limit
+        self._links = links or _links
 
     @property
     def name(self) -> str:
@@ -72,7 +76,9 @@ class LocalMapper:
             NotAllowed: policy or robots.txt forbids the start page.
             ProviderError: nothing was found, and the start page cannot be had.
         """
-        survey = _Survey(request, self._pages, self._robots, ignore_robots=self._ignore_robots, sleep=self._sleep)
+        survey = _Survey(
+            request, self._pages, self._robots, ignore_robots=self._ignore_robots, sleep=self._sleep, links=self._links
+        )
         try:
             async with self._limit(request.timeout):
                 await survey.run()
@@ -92,12 +98,14 @@ class _Survey:
         *,
         ignore_robots: bool,
         sleep: Callable[[float], Awaitable[None]],
+        links: Callable[[Document], Awaitable[PageLinks]],
     ) -> None:
         self._request = request
         self._pages = pages
         self._robots = robots
         self._ignore_robots = ignore_robots
         self._sleep = sleep
+        self._links = links
         self._wanted = request.offset + request.limit
         self._site = _site(request.url)
         self._section = _section(request.url)
@@ -219,7 +227,8 @@ class _Survey:
 
     async def _page(self, url: str) -> tuple[str, PageLinks]:
         reply = await self._pages.get(url, accept=ACCEPT)
-        return reply.final_url, await asyncio.to_thread(_links_of, reply.body, reply.content_type, reply.final_url)
+        page = Document(body=reply.body, url=reply.final_url, content_type=reply.content_type, status=reply.status)
+        return reply.final_url, await self._links(page)
 
     # --- choosing
 
@@ -329,14 +338,8 @@ def _singular(word: str) -> str:
     return word.removesuffix("s") if len(word) > 3 and not word.endswith("ss") else word
 
 
-def _links_of(body: bytes, content_type: str, url: str) -> PageLinks:
-    from websearch_adapters.extract.charset import decode
-    from websearch_adapters.extract.html import PageLinks, read_links
-    from websearch_adapters.extract.text import kind_of
-
-    if kind_of(body, content_type, url) != "html":
-        return PageLinks()
-    return read_links(decode(body, content_type)[0], url)
+async def _links(page: Document) -> PageLinks:
+    return await asyncio.to_thread(reading.links, page)
 
 
 def _batches(links: Sequence[Link], size: int) -> Iterator[list[Link]]:

@@ -104,7 +104,9 @@ def _tree(text: str) -> Element | None:
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
-    except etree.XMLSyntaxError:
+    except etree.XMLSyntaxError as error:
+        if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:  # a page too large must not pass for an empty one
+            raise MemoryError from error
         return None
     return root if root is not None and isinstance(root.tag, str) else None
 

@@ -295,5 +295,7 @@ def _xml_root(body: bytes) -> _Element | None:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False, huge_tree=False)
     try:
         return etree.fromstring(body, parser)
-    except (etree.XMLSyntaxError, ValueError):
+    except (etree.XMLSyntaxError, ValueError) as error:
+        if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
         return None
