@@ -15,6 +15,7 @@ demo: setup
 
 test: setup
 	scripts/system-packages
+	scripts/real-upstreams
 	scripts/test
 
 check: setup
