@@ -225,6 +225,10 @@ class ChatSettings:
 class SearchSettings:
     """What a search returns, and how long it may take."""
 
+    policies: tuple[str, ...] = option(
+        (),
+        help="Files or folders with your own policies (TOML): subjects with their words, depth and a rule for the engine.",
+    )
     source_fallback: str = option(
         "sources", choices=("sources", "never"), help="When the engine fails: return found pages, labelled as such, or nothing."
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TypeAlias
 
-from websearch_core.depth import Depth, judged
+from websearch_core.depth import Depth, Policy, judged, shipped
 from websearch_core.values import Freshness, SearchQuery
 
-__all__ = ["REQUEST_MARK", "SYSTEM", "oldest_day", "request_messages", "resolved_depth"]
+__all__ = ["REQUEST_MARK", "oldest_day", "request_messages", "resolved_depth", "system_text"]
 
 ResolvedDepth: TypeAlias = Depth
 REQUEST_MARK = "SEARCH_REQUEST_JSON"
@@ -27,7 +28,7 @@ STYLES: dict[ResolvedDepth, str] = {
 LINE_BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Characters that JSON leaves as they are and that readers may take for the end of a line."""
 
-SYSTEM = """\
+FRAME = """\
 You are a search analyst. You search the web, weigh what you find and answer with sources.
 
 The request
@@ -57,17 +58,7 @@ Evidence, strongest first
 Key conclusions rest on the upper levels. Reprints of one report count once; the number of sources is not their quality. Say \
 when evidence is weak, conflicting or missing. Keep fact, inference, expert practice, personal experience and speculation apart.
 
-Fields with their own rules
-- Software: start from the repository and its documentation: README, releases, changelog, migration guide, API reference, \
-issues and pull requests. Say what changed when, what is deprecated and by what it is replaced, and whether a change is merged. \
-Tutorials do not overrule official behaviour.
-- Health, training, nutrition: reviews and trials, then professional bodies, then coaches and athletes, each named as such. \
-Mind age, injuries, training history and equipment. Injury, illness, drugs and extreme diets belong to a physician: say so.
-- Vehicles and other safety matters: official tests and accident data. Mind model year, mass, class and test protocol; do not \
-compare ratings across protocols or years; tell avoiding a crash from surviving it. Promise nothing absolute.
-- Money and law: current official figures and texts, with jurisdiction and date.
-- Ambiguous or little-known subjects: define the terms, try synonyms and other languages, look for failures and opposing views, \
-and want two independent kinds of source for a key conclusion.
+{fields}
 
 Answer
 - The answer comes first; its length follows the question's difficulty. No preamble, no account of how you searched.
@@ -75,12 +66,19 @@ Answer
 this search; never invent an address.
 - End with a section headed Sources: one line for each page, `- [title](address)`.
 """
-"""The same for every question; no text of a user ever enters it."""
+"""No text of a question ever enters it."""
 
 
-def resolved_depth(query: SearchQuery) -> ResolvedDepth:
+@cache
+def system_text(policies: tuple[Policy, ...] | None = None) -> str:
+    """What every question is sent with: the frame and the rules of all policies. The same for every question."""
+    rules = [f"- {one.rule}" for one in (shipped() if policies is None else policies) if one.rule]
+    return FRAME.replace("{fields}", "\n".join(["Fields with their own rules", *rules]))
+
+
+def resolved_depth(query: SearchQuery, policies: tuple[Policy, ...] | None = None) -> ResolvedDepth:
     """The depth that the caller asked for; with `auto` the one that the question's words ask for."""
-    return judged(query.query).depth if query.depth == "auto" else query.depth
+    return judged(query.query, policies).depth if query.depth == "auto" else query.depth
 
 
 def oldest_day(query: SearchQuery, now: datetime) -> str:
@@ -89,16 +87,16 @@ def oldest_day(query: SearchQuery, now: datetime) -> str:
     return (now.astimezone(UTC) - timedelta(days=days)).date().isoformat() if days else ""
 
 
-def request_messages(query: SearchQuery, *, now: datetime) -> tuple[str, str]:
+def request_messages(query: SearchQuery, *, now: datetime, policies: tuple[Policy, ...] | None = None) -> tuple[str, str]:
     """The system text, always the same, and the user message: a marker line and the question as one line of JSON.
 
-    `now` must carry its zone; it is told as it is, so local time stays local.
+    `now` must carry its zone; it is told as it is, so local time stays local. `policies`: None for the shipped ones.
     """
-    return SYSTEM, f"{REQUEST_MARK}\n{_one_line_json(_request(query, now))}"
+    return system_text(policies), f"{REQUEST_MARK}\n{_one_line_json(_request(query, now, policies))}"
 
 
-def _request(query: SearchQuery, now: datetime) -> dict[str, object]:
-    depth, judgement = resolved_depth(query), judged(query.query)
+def _request(query: SearchQuery, now: datetime, policies: tuple[Policy, ...] | None) -> dict[str, object]:
+    depth, judgement = resolved_depth(query, policies), judged(query.query, policies)
     return {
         "request_type": "web_search",
         "current_time": {

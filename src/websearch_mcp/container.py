@@ -20,6 +20,7 @@ import punq
 from websearch_adapters.settings import LoadedConfiguration, Settings
 from websearch_core.chain import ExtractorChain, FinderChain, MapperChain, NoEngine
 from websearch_core.configuration import ConfigInfo, SwitchModel
+from websearch_core.depth import Policy
 from websearch_core.doctor import Doctor
 from websearch_core.errors import NotConfigured
 from websearch_core.events import SILENT, Observer
@@ -280,6 +281,7 @@ class _Parts:
         ready = self._settings.ready(named)
         probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready), *kept])
         off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
+        off += [Health(part="policies", state="failing", detail=problem) for problem in self._policies[1]]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
             off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
         return Doctor(configuration=self._configuration, probes=probes, off=off, versions=_versions())
@@ -364,6 +366,16 @@ class _Parts:
             retryable_codes=chosen.retryable_codes,
         )
 
+    @functools.cached_property
+    def _policies(self) -> tuple[tuple[Policy, ...] | None, tuple[str, ...]]:
+        """Policies for the engines, and the problems of the user's own."""
+        paths = self._settings.search.policies
+        if not paths:
+            return None, ()
+        from websearch_adapters import policies
+
+        return policies.load(paths)
+
     def _xai(self) -> object:
         from websearch_adapters.providers.xai import XaiResponses, XaiSettings
 
@@ -375,6 +387,7 @@ class _Parts:
             x_search=chosen.x_search,
             retry=self._retry,
             phrases=self._phrases,
+            policies=self._policies[0],
             read_timeout_s=self._settings.engine.single_attempt_timeout_s,
         )
         return XaiResponses(self._http, settings, self._configuration.primary_model)
@@ -389,6 +402,7 @@ class _Parts:
             keyed=chosen.api_key is not None,
             retry=self._retry,
             phrases=self._phrases,
+            policies=self._policies[0],
             read_timeout_s=self._settings.engine.single_attempt_timeout_s,
         )
         return ChatCompletions(self._http, settings, self._configuration.primary_model)

@@ -30,6 +30,7 @@ from websearch_adapters.http.sse import (
 )
 from websearch_adapters.provider import Provider, examined, number
 from websearch_core import citations, profile, urls
+from websearch_core.depth import Policy
 from websearch_core.errors import BadReply, Declined, RequestRejected, Unreachable
 from websearch_core.fence import clean
 from websearch_core.ports import AnswerEngine, Probe
@@ -72,6 +73,8 @@ class ChatSettings:
     """For each model."""
     phrases: failures.Phrases = failures.PHRASES
     """How errors are to be understood."""
+    policies: tuple[Policy, ...] | None = None
+    """Subjects with rules of their own; None for the shipped ones."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", api_base(self.base_url))
@@ -82,7 +85,7 @@ class ChatSettings:
 
 def to_wire(query: SearchQuery, *, model: str, settings: ChatSettings, now: datetime) -> dict[str, Any]:
     """The body of `POST /chat/completions`; at OpenRouter the model's `:online` stands for the search tool."""
-    system, user = profile.request_messages(query, now=now)
+    system, user = profile.request_messages(query, now=now, policies=settings.policies)
     body: dict[str, Any] = {
         "model": model_name(model, settings),
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],

@@ -29,6 +29,7 @@ from websearch_adapters.http.sse import (
 )
 from websearch_adapters.provider import Provider, examined, number
 from websearch_core import citations, profile, urls
+from websearch_core.depth import Policy
 from websearch_core.errors import BadReply, Declined, ProviderError, Unreachable
 from websearch_core.fence import clean
 from websearch_core.ports import AnswerEngine, Filter, Probe
@@ -78,6 +79,8 @@ class XaiSettings:
     """For each model."""
     phrases: failures.Phrases = failures.PHRASES
     """How errors are to be understood."""
+    policies: tuple[Policy, ...] | None = None
+    """Subjects with rules of their own; None for the shipped ones."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", api_base(self.base_url))
@@ -88,7 +91,7 @@ class XaiSettings:
 
 def to_wire(query: SearchQuery, *, model: str, settings: XaiSettings, now: datetime) -> dict[str, Any]:
     """The body of `POST /responses`. Unknown fields are refused there with 400 or 422, so only known ones are sent."""
-    system, user = profile.request_messages(query, now=now)
+    system, user = profile.request_messages(query, now=now, policies=settings.policies)
     body: dict[str, Any] = {
         "model": model,
         "input": [{"role": "system", "content": system}, {"role": "user", "content": user}],

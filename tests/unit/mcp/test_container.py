@@ -88,6 +88,13 @@ def test_public_result_pages_are_not_read_beside_every_answer(environ: dict[str,
     assert configured(tmp_path, **environ).settings.extra_sources() == pages
 
 
+async def test_the_doctor_names_a_policy_file_that_cannot_be_used(tmp_path: Path) -> None:
+    box = build(configured(tmp_path, WEBSEARCH_SEARCH_POLICIES=str(tmp_path / "absent.toml")))
+    report = await box.resolve(Doctor)()
+    assert [part.detail for part in report.parts if part.part == "policies"] == [f"{tmp_path / 'absent.toml'}: FileNotFoundError"]
+    await box.resolve(Closing).aclose()
+
+
 async def test_the_doctor_knows_the_parts_that_need_no_key(tmp_path: Path) -> None:
     box = build(configured(tmp_path, WEBSEARCH_KEYLESS_ENGINES="mojeek"))
     parts = {part.part: (part.state, part.detail) for part in (await box.resolve(Doctor)()).parts}
