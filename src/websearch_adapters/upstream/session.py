@@ -268,6 +268,8 @@ class Session:
         self._ping_every_s = ping_every_s
         self._pong_within_s = pong_within_s
         self._child: Child | None = None
+        self._mode: str | None = None
+        """How it is spoken to first; None until that is known."""
         self.log = log or Log()
 
     @property
@@ -326,19 +328,21 @@ class Session:
             link.end(Cause(kind="closed", text="the connection ended"))
 
     async def _entered(self, link: Link, changed: Callable[[], None]) -> None:
-        """Some servers leave on any first message but `initialize`: one that does is started again and spoken to the old way."""
+        """Some servers leave on any first message but `initialize`: one that does is started again, once, and spoken to so."""
         try:
-            await self._conversed(link, changed, mode="auto")
+            await self._conversed(link, changed, self._mode or "auto")
         except BaseException:
-            if link.opened.done() or link.child is None or not link.child.ending() or _cancelled():
+            tried, self._mode = self._mode, self._mode or "auto"
+            if tried or link.child is None or not link.child.ending() or _cancelled():
                 raise
             link.gone.clear()
             link.cause = None
-            await self._conversed(link, changed, mode="legacy")
+            await self._conversed(link, changed, "legacy")
 
-    async def _conversed(self, link: Link, changed: Callable[[], None], *, mode: str) -> None:
+    async def _conversed(self, link: Link, changed: Callable[[], None], mode: str) -> None:
         FATE.set(link.handshake)
         async with self._transport(link) as transport, self._client(_watched(transport, link.gone), changed, mode) as client:
+            self._mode = mode
             link.open(client)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen, client, changed)
