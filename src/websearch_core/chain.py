@@ -150,6 +150,7 @@ class MapperChain(Mapper):
             except WebSearchError as error:
                 failures.append(error)
                 continue
+            site = _within_patterns(site, request)
             if site.links:
                 return _with_notes(site, failures)
             empty = empty or site
@@ -157,6 +158,13 @@ class MapperChain(Mapper):
             return _with_notes(empty, failures)
         _raise_all("no mapper could list the site", failures)
         raise NotConfigured("no mapper is configured", provider="map")
+
+
+def _within_patterns(site: SiteMap, request: MapRequest) -> SiteMap:
+    """The map without what the request's patterns leave out; no mapper of others knows all of them."""
+    if not request.patterns:
+        return site
+    return dataclasses.replace(site, links=tuple(link for link in site.links if urls.path_matches(link.url, request.patterns)))
 
 
 async def read_through(cache: Cache, extractor: Extractor, request: FetchRequest, *, ttl_s: float) -> Page:

@@ -35,7 +35,7 @@ def of_page(url: str, provider: str = "") -> str:
 def of_map(request: MapRequest) -> str:
     """Key of a site map; the piece of it that is shown does not matter."""
     fields = [urls.canonical(request.url), request.instructions, request.max_depth, request.max_breadth, request.limit]
-    return f"map:{_digest([*fields, request.provider])}"
+    return f"map:{_digest([*fields, request.provider, *request.patterns])}"
 
 
 def _folded(text: str) -> str:

@@ -5,26 +5,53 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from websearch_core import outcome
-from websearch_core.errors import EmptyResult, WebSearchError
+from websearch_core.errors import EmptyResult, RequestRejected, WebSearchError
+from websearch_core.events import Step, report
 from websearch_core.ports import Extractor, Library, Mapper
-from websearch_core.values import FetchRequest, LibraryEntry, MapRequest, Note, Outcome, Page
+from websearch_core.values import FetchRequest, IndexRun, LibraryEntry, MapRequest, Note, Outcome, Page
 
-__all__ = ["EMPTY", "LibraryChange", "ManageLibrary", "pages_in"]
+__all__ = ["EMPTY", "Folder", "LibraryChange", "ManageLibrary"]
 
+T = TypeVar("T")
 BATCH_PAGES = 50
 """Pages that are held in memory and written together."""
+READ_AT_ONCE = 16
+"""Pages of a site that are read before they are written: what a killed process has to read again."""
 READERS = 4
 """Pages of a site that are read at the same time."""
-COUNTED_AT_ONCE = 1_000
+GONE = frozenset({404, 410})
 EMPTY = Note(
     code="library_empty",
     text="The local library is empty; fill it with: websearch library add PATH_OR_URL",
     provider="library",
 )
+
+
+class Folder(Protocol):
+    """Files that can be looked at without being read."""
+
+    @property
+    def root(self) -> str:
+        """The address of the folder, or of the one file."""
+        ...
+
+    def files(self) -> Sequence[tuple[str, str]]:
+        """Address and stamp of every file that may be a page, in a stable order; another stamp means that it has changed.
+
+        Raises:
+            InvalidInput: there is nothing of that name.
+        """
+        ...
+
+    def page(self, address: str, /) -> Page | None:
+        """The file as a page; None when it is no readable text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +78,66 @@ class ManageLibrary:
     library: Library
     extractor: Extractor
     mapper: Mapper
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def add_url(self, url: str, /) -> LibraryChange:
         """Read one page and put it in."""
         try:
             page = await self._read(url)
-            return await self._put([page])
+            added = await self.library.add([page])
+            return LibraryChange(added=added, skipped=1 - added, total=await self.library.count())
         except WebSearchError as error:
             return outcome.failed(LibraryChange(), error, "library")
 
-    async def add_site(self, request: MapRequest, /) -> LibraryChange:
-        """Map a site and put its pages in; a partial success when some of them could not be read."""
+    async def add_site(self, request: MapRequest, /, *, most: int | None = None) -> LibraryChange:
+        """Map a site and put its pages in; a partial success when some of them could not be read.
+
+        `most`: so many pages at most, which may be more than a map shows at once; without it those that the map would show.
+        What was begun with the same request and broken off goes on where it stopped. A page that no longer exists is taken
+        out; so is, after a run without a failure over the whole site, what an earlier run put in and this one did not meet.
+        """
+        done = LibraryChange()
+        failures: list[WebSearchError] = []
         try:
-            site = await self.mapper.map(request)
-            found = await self._read_all([link.url for link in site.links[request.offset :]])
-            change = await self._put([page for page in found if isinstance(page, Page)])
+            run, notes = await self._begun(request, most)
+            before = run.total - len(run.pending)
+            for batch in _batches(run.pending, READ_AT_ONCE):
+                report(
+                    Step(
+                        stage="reading", done=before + done.added + done.skipped + len(failures), total=run.total, detail=batch[0]
+                    )
+                )
+                change, failed = await self._add_batch(run, batch)
+                done, failures = _sum(done, change), [*failures, *failed]
+            gone = await self.library.finish(run.root, drop=run.complete and all(map(_is_gone, failures)))
+            report(Step(stage="reading", done=run.total, total=run.total))
+            done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
         except WebSearchError as error:
-            return outcome.failed(LibraryChange(), error, "library")
-        return _judged(change, [error for error in found if isinstance(error, WebSearchError)], site.notes)
+            return outcome.failed(await self._counted(done), error, "library")
+        return _judged(done, failures, notes)
+
+    async def add_folder(self, folder: Folder, /) -> LibraryChange:
+        """Put the files of a folder in: those that are new or have changed are read, those that are gone are taken out.
+
+        On a failure the change tells what was written before it; no readable file at all is a failure.
+        """
+        done = LibraryChange()
+        try:
+            files = dict(await asyncio.to_thread(folder.files))
+            known = await self.library.stamps(folder.root)
+            changed = [address for address, stamp in files.items() if known.get(address) != stamp]
+            done = dataclasses.replace(done, skipped=len(files) - len(changed))
+            for at, batch in enumerate(_batches(changed, BATCH_PAGES)):
+                report(Step(stage="indexing", done=done.skipped + at * BATCH_PAGES, total=len(files), detail=batch[0]))
+                done = _sum(done, await self._add_files(folder, batch, files))
+            gone = await self.library.discard([address for address in known if address not in files])
+            report(Step(stage="indexing", done=len(files), total=len(files)))
+            done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
+            if not done.added and not done.skipped and not done.removed:
+                raise _nothing_readable()
+        except WebSearchError as error:
+            return outcome.failed(await self._counted(done), error, "library")
+        return done
 
     async def add_pages(self, pages: Iterable[Page], /) -> LibraryChange:
         """Put pages in, fifty at a time; `pages` is read in a worker thread and may read files.
@@ -79,16 +148,14 @@ class ManageLibrary:
         source = iter(pages)
         try:
             while batch := await asyncio.to_thread(lambda: list(itertools.islice(source, BATCH_PAGES))):
-                change = await self._put(batch)
-                change = dataclasses.replace(change, added=done.added + change.added, skipped=done.skipped + change.skipped)
-                done = change
+                added = await self.library.add(batch)
+                done = _sum(done, LibraryChange(added=added, skipped=len(batch) - added))
+                report(Step(stage="indexing", done=done.added + done.skipped))
             if not done.added and not done.skipped:
-                raise EmptyResult(
-                    "no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML."
-                )
-            return dataclasses.replace(done, total=await pages_in(self.library))
+                raise _nothing_readable()
+            return dataclasses.replace(done, total=await self.library.count())
         except WebSearchError as error:
-            return outcome.failed(done, error, "library")
+            return outcome.failed(await self._counted(done), error, "library")
 
     async def remove(self, prefix: str, /) -> LibraryChange:
         """Take out the page at `prefix` and all pages below it; that there is none is a failure."""
@@ -98,7 +165,7 @@ class ManageLibrary:
                 raise EmptyResult(
                     "the library has no page at or below this address", hint="List the pages to see their addresses."
                 )
-            return LibraryChange(removed=removed, total=await pages_in(self.library))
+            return LibraryChange(removed=removed, total=await self.library.count())
         except WebSearchError as error:
             return outcome.failed(LibraryChange(), error, "library")
 
@@ -106,7 +173,7 @@ class ManageLibrary:
         """What is in it, ordered by address."""
         try:
             found = await self.library.entries(offset=offset, limit=limit)
-            total = await pages_in(self.library)
+            total = await self.library.count()
         except WebSearchError as error:
             return outcome.failed(LibraryChange(), error, "library")
         if not total:
@@ -114,9 +181,65 @@ class ManageLibrary:
         after = offset + len(found)
         return LibraryChange(entries=found, total=total, next_offset=after if found and after < total else None)
 
-    async def _put(self, pages: list[Page]) -> LibraryChange:
-        added = await self.library.add(pages)
-        return LibraryChange(added=added, skipped=len(pages) - added, total=await pages_in(self.library))
+    async def _counted(self, change: LibraryChange) -> LibraryChange:
+        """With the number of pages, as far as the library can still tell it."""
+        with suppress(WebSearchError):
+            return dataclasses.replace(change, total=await self.library.count())
+        return change
+
+    # --- a site
+
+    async def _begun(self, request: MapRequest, most: int | None) -> tuple[IndexRun, tuple[Note, ...]]:
+        """The run that is to be worked on: one that was broken off, else a new one over the site's map."""
+        first = request.offset
+        if most is not None:  # a mapper lists `offset` + `limit` pages
+            first, request = 0, dataclasses.replace(request, limit=min(most, request.limit), offset=max(0, most - request.limit))
+        options = _options(request)
+        run = await self.library.unfinished(request.url)
+        if run is not None and run.options == options:
+            text = f"Went on with {len(run.pending)} of {run.total} pages that an earlier run had left."
+            return run, (Note(code="run_resumed", text=text, provider="library"),)
+        site = await self.mapper.map(request)
+        complete = (
+            not site.truncated and not site.ignored and not {note.code for note in site.notes} & {"partial", "start_unreadable"}
+        )
+        addresses = [link.url for link in site.links[first:]]
+        run = await self.library.begin(
+            request.url, addresses, options=options, complete=complete and not first, delay_s=site.crawl_delay_s
+        )
+        return run, site.notes
+
+    async def _add_batch(self, run: IndexRun, batch: Sequence[str]) -> tuple[LibraryChange, list[WebSearchError]]:
+        """Read these pages and keep them, each under the address where it was found in the end."""
+        found = dict(zip(batch, await self._read_all(batch, run.delay_s), strict=True))
+        pages = {
+            page.final_url or page.url: dataclasses.replace(page, url=page.final_url or page.url)
+            for page in found.values()
+            if isinstance(page, Page)
+        }
+        gone = [address for address, error in found.items() if isinstance(error, WebSearchError) and _is_gone(error)]
+        failed = [error for error in found.values() if isinstance(error, WebSearchError)]
+        done = [address for address in batch if address in gone or isinstance(found[address], Page)]
+        added = await self.library.add(list(pages.values()), root=run.root, done=done)
+        removed = await self.library.discard(gone)
+        return LibraryChange(added=added, skipped=len(pages) - added, removed=removed), failed
+
+    async def _read_all(self, addresses: Sequence[str], delay_s: float) -> list[Page | WebSearchError]:
+        """Each page, or why it could not be read, in order; one after the other where the site asks for a delay."""
+        free = asyncio.Semaphore(1 if delay_s else READERS)
+
+        async def one(url: str) -> Page | WebSearchError:
+            async with free:
+                try:
+                    if delay_s:
+                        await self.sleep(delay_s)
+                    return await self._read(url)
+                except WebSearchError as error:
+                    return error
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(url)) for url in addresses]
+        return [task.result() for task in tasks]
 
     async def _read(self, url: str) -> Page:
         page = await self.extractor.extract(FetchRequest(url=url))
@@ -126,29 +249,39 @@ class ManageLibrary:
             )
         return page
 
-    async def _read_all(self, addresses: list[str]) -> list[Page | WebSearchError]:
-        """Each page, or why it could not be read, in order."""
-        free = asyncio.Semaphore(READERS)
+    # --- a folder
 
-        async def one(url: str) -> Page | WebSearchError:
-            async with free:
-                try:
-                    return await self._read(url)
-                except WebSearchError as error:
-                    return error
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(url)) for url in addresses]
-        return [task.result() for task in tasks]
+    async def _add_files(self, folder: Folder, batch: Sequence[str], stamps: dict[str, str]) -> LibraryChange:
+        """Read these files and keep them; what was in the library and is no text any more is taken out."""
+        read = await asyncio.to_thread(lambda: {address: folder.page(address) for address in batch})
+        pages = [page for page in read.values() if page is not None]
+        added = await self.library.add(pages, stamps={page.url: stamps[page.url] for page in pages})
+        removed = await self.library.discard([address for address, page in read.items() if page is None])
+        return LibraryChange(added=added, skipped=len(pages) - added, removed=removed)
 
 
-async def pages_in(library: Library) -> int:
-    """How many pages the library holds."""
-    for offset in itertools.count(0, COUNTED_AT_ONCE):
-        found = len(await library.entries(offset=offset, limit=COUNTED_AT_ONCE))
-        if found < COUNTED_AT_ONCE:
-            return offset + found
-    raise AssertionError("itertools.count ends nowhere")
+def _is_gone(error: WebSearchError) -> bool:
+    """Whether the page no longer exists; otherwise it may be there again another time."""
+    return isinstance(error, RequestRejected) and error.http_status in GONE
+
+
+def _options(request: MapRequest) -> str:
+    """What tells one reading of a site from another."""
+    return repr((request.patterns, request.instructions, request.max_depth, request.max_breadth, request.limit, request.offset))
+
+
+def _batches(addresses: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (addresses[at : at + size] for at in range(0, len(addresses), size))
+
+
+def _sum(one: LibraryChange, other: LibraryChange) -> LibraryChange:
+    return dataclasses.replace(
+        one, added=one.added + other.added, skipped=one.skipped + other.skipped, removed=one.removed + other.removed
+    )
+
+
+def _nothing_readable() -> EmptyResult:
+    return EmptyResult("no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML.")
 
 
 def _judged(change: LibraryChange, failures: list[WebSearchError], notes: tuple[Note, ...]) -> LibraryChange:

@@ -6,13 +6,24 @@ queries alike, in every script.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-__all__ = ["LONGEST_CHARS", "Piece", "first_heading", "is_unspaced", "query_terms", "searchable", "split", "stretch"]
+__all__ = [
+    "LONGEST_CHARS",
+    "Piece",
+    "coverage",
+    "first_heading",
+    "is_unspaced",
+    "query_terms",
+    "searchable",
+    "split",
+    "stretch",
+]
 
 SHORT_CHARS = 400
 """A passage shorter than this goes on over a heading."""
@@ -23,6 +34,8 @@ MAX_TITLE_CHARS = 300
 """A longer line is no heading."""
 MAX_WORD_CHARS = 64
 MAX_TERMS = 64
+NEAR_WORDS = 24
+"""Words, or pairs of characters, that count as close together: a long sentence."""
 PATH_SEPARATOR = " › "
 
 
@@ -281,9 +294,9 @@ _RUN = re.compile(f"([{_UNSPACED}]+)")
 _JOINT = re.compile(r"[._-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _ENGLISH = (
-    "a about an and any are as at be been but by can could did do does for from had has have how i if in into is it its me my "
-    "no not of on or our should so than that the their them then there these they this to was we were what when where which "
-    "who whom whose why will with would you your"
+    "a about after also an and any are as at be before been but by can could did do does for from had has have how i if in into "
+    "is it its me my no not of on or our should so than that the their them then there these they this to was we were what when "
+    "where which who whom whose why will with would you your"
 )
 _CHINESE = (
     "的 了 是 在 和 与 或 吗 呢 吧 我 你 他 她 它 什么 怎么 么样 怎样 如何 为何 为什 哪些 哪个 哪里 "
@@ -315,6 +328,44 @@ def query_terms(query: str) -> list[str]:
 def is_unspaced(term: str) -> bool:
     """Whether the term begins with a character of a script written without blanks."""
     return _RUN.match(term) is not None
+
+
+def coverage(words: str, weights: Mapping[str, float], *, above: str = "") -> float:
+    """How much of the query stands close together, 0 to 1: the best stretch of 24 words, by the weights of its different terms.
+
+    `words` is a passage as the index keeps it, `above` the title and headings over it; a term that stands only there counts
+    half. Inflected forms count as their stem.
+    """
+    wanted = {_stem(term): weight for term, weight in weights.items()}
+    whole = sum(wanted.values())
+    titled = wanted.keys() & set(map(_stem, above.split()))
+    gains = {stem: weight / 2 if stem in titled else weight for stem, weight in wanted.items()}
+    inside: Counter[str] = Counter()
+    places: deque[tuple[int, str]] = deque()
+    here = sum(wanted[stem] for stem in titled) / 2
+    best = here
+    for at, word in enumerate(words.split()):
+        stem = _stem(word)
+        if stem not in wanted:
+            continue
+        places.append((at, stem))
+        inside[stem] += 1
+        here += gains[stem] if inside[stem] == 1 else 0.0
+        while places[0][0] <= at - NEAR_WORDS:
+            _, left = places.popleft()
+            inside[left] -= 1
+            here -= gains[left] if not inside[left] else 0.0
+        best = max(best, here)
+    return best / whole if whole else 0.0
+
+
+@functools.lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    """Without the commonest English endings; coarser than the index's own stems, which decide what is found at all."""
+    for ending in ("ing", "ies", "ed", "es", "s", "y", "e"):
+        if len(word) >= len(ending) + 3 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word
 
 
 def _parts(text: str) -> Iterator[tuple[bool, str]]:

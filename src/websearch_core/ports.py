@@ -16,6 +16,7 @@ from websearch_core.values import (
     Answer,
     FetchRequest,
     Health,
+    IndexRun,
     LibraryEntry,
     MapRequest,
     Page,
@@ -186,22 +187,76 @@ class Credentials(Protocol):
 
 
 class Library(Protocol):
-    """The user's own pages and files, searchable without any network."""
+    """The user's own pages and files, searchable without any network.
 
-    async def add(self, pages: Sequence[Page], /) -> int:
-        """Index pages, replacing those of the same address; how many were new or changed."""
+    A whole site is read in a run, which survives the death of the process: `begin` notes its addresses, `add` ticks them off in
+    the same transaction in which it keeps their pages, `unfinished` tells what is left, `finish` forgets the note.
+    """
+
+    async def add(
+        self,
+        pages: Sequence[Page],
+        /,
+        *,
+        root: str = "",
+        done: Sequence[str] = (),
+        stamps: Mapping[str, str] = MappingProxyType({}),
+    ) -> int:
+        """Index pages, replacing those of the same address; how many were new or changed.
+
+        With `root` they belong to that site's run, whose addresses `done` are ticked off. `stamps` holds by address what tells
+        later that a page has changed.
+        """
         ...
 
     async def remove(self, prefix: str, /) -> int:
         """Forget the pages whose address is `prefix` or lies below it; how many went."""
         ...
 
+    async def discard(self, addresses: Sequence[str], /) -> int:
+        """Forget the pages at exactly these addresses; how many went."""
+        ...
+
     async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
         """What is in it, ordered by address."""
         ...
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
-        """The best passages by BM25, at most one per page, best first; empty when no word of `text` occurs."""
+    async def count(self) -> int:
+        """How many pages are in it."""
+        ...
+
+    async def stamps(self, prefix: str, /) -> Mapping[str, str]:
+        """Address → stamp of every page whose address is `prefix` or lies below it."""
+        ...
+
+    async def search(
+        self,
+        text: str,
+        /,
+        *,
+        limit: int = 10,
+        since: str = "",
+        include_domains: Sequence[str] = (),
+        exclude_domains: Sequence[str] = (),
+    ) -> tuple[Passage, ...]:
+        """The best passages, at most one per page, best first; empty when no word of `text` occurs.
+
+        `since`, YYYY-MM-DD: only pages published then or later; one that does not say when counts by the day of `fetched_at`.
+        """
+        ...
+
+    async def begin(
+        self, root: str, addresses: Sequence[str], /, *, options: str = "", complete: bool = True, delay_s: float = 0.0
+    ) -> IndexRun:
+        """Note that these addresses are to be read for `root`, in place of what was noted for it before."""
+        ...
+
+    async def unfinished(self, root: str, /) -> IndexRun | None:
+        """What was begun for `root` and not finished."""
+        ...
+
+    async def finish(self, root: str, /, *, drop: bool) -> int:
+        """Forget the note; with `drop` also those pages of `root` that the run did not add; how many went."""
         ...
 
 

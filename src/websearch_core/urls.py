@@ -6,11 +6,12 @@ Pure string work. Whether an address may be *fetched* is `egress`' question.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from websearch_core.errors import InvalidInput
 
-__all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web_url", "web_url"]
+__all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web_url", "path_matches", "web_url"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
@@ -62,6 +63,35 @@ def host_matches(url_or_host: str, domain: str) -> bool:
     wanted = _bare_domain(domain)
     have = host(url_or_host) if "//" in url_or_host else _ascii_host(url_or_host.lower())
     return bool(wanted) and (have == wanted or have.endswith("." + wanted))
+
+
+def path_matches(url: str, patterns: Sequence[str]) -> bool:
+    """Whether the path, with its query, fits one of the patterns without `!`, if there are any, and none of the others.
+
+    `*` stands for any characters, also slashes; everything else for itself. A pattern fits from the path's first slash to its
+    end: `/docs/*` means everything below `/docs/`.
+    """
+    parts = _split(url)
+    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}" if parts else ""
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    return (not wanted or any(_fits(path, pattern) for pattern in wanted)) and not any(_fits(path, one) for one in unwanted)
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Piece by piece from the left: no pattern costs more than one pass."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return path == pattern
+    if not path.startswith(first) or len(path) < len(first) + len(rest[-1]) or not path.endswith(rest[-1]):
+        return False
+    at, end = len(first), len(path) - len(rest[-1])
+    for piece in rest[:-1]:
+        found = path.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return at <= end
 
 
 def canonical(url: str) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "FetchResult",
     "Freshness",
     "Health",
+    "IndexRun",
     "Json",
     "LibraryEntry",
     "Link",
@@ -174,6 +175,8 @@ class MapRequest:
     """Longest result."""
     provider: Annotated[str, Len(0, 64)] = ""
     """Only this mapper."""
+    patterns: Annotated[tuple[str, ...], Len(0, 50)] = ()
+    """Path globs; ! excludes."""
 
     def __post_init__(self) -> None:
         within_limits(self)
@@ -306,6 +309,8 @@ class SiteMap:
     """More pages exist than were listed."""
     ignored: int = 0
     """Entries that the provider sent and that are not web addresses."""
+    crawl_delay_s: float = 0.0
+    """What the site asks for between two requests; 0 when it does not say."""
     notes: tuple[Note, ...] = ()
 
 
@@ -331,6 +336,26 @@ class Passage:
     score: float = 0.0
     """Larger is better; comparable only within one query."""
     published: str = ""
+    fetched_at: str = ""
+    """When the page was read, of a file when it was last changed; UTC, empty when unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRun:
+    """The reading of a site into the library, as far as it has come."""
+
+    root: str
+    """The address that was asked for."""
+    options: str = ""
+    """What the caller noted, to know whether it is the same reading."""
+    complete: bool = True
+    """The addresses are all that the site has."""
+    delay_s: float = 0.0
+    """What the site asks for between two requests."""
+    total: int = 0
+    """Addresses in all."""
+    pending: tuple[str, ...] = ()
+    """Those that are still to be read, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

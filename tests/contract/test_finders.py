@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pytest
 
@@ -172,7 +173,7 @@ class _HeldLibrary(FakeLibrary):
         super().__init__()
         self.gate: Gate[tuple[Passage, ...]] = Gate(())
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+    async def search(self, text: str, /, **options: Any) -> tuple[Passage, ...]:
         return await self.gate.passed()
 
 

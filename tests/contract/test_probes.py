@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from websearch_core.errors import Unreachable
 from websearch_core.ports import Probe
 from websearch_core.testing.contracts import Hanging, OfflineProbeContract, ProbeContract
 from websearch_core.testing.fakes import FakeLibrary, FakeProbe, Gate
-from websearch_core.values import Health, LibraryEntry, Page, Passage
+from websearch_core.values import Health, Page, Passage
 
 Make = Callable[[Http], Probe]
 
@@ -140,10 +141,10 @@ class _HeldLibrary(FakeLibrary):
         super().__init__()
         self.gate: Gate[None] = Gate(None)
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+    async def search(self, text: str, /, **options: Any) -> tuple[Passage, ...]:
         await self.gate.passed()
         return ()
 
-    async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
+    async def count(self) -> int:
         await self.gate.passed()
-        return ()
+        return 0

@@ -54,6 +54,7 @@ from websearch_core.values import (
     Answer,
     FetchRequest,
     Health,
+    IndexRun,
     LibraryEntry,
     Link,
     MapRequest,
@@ -400,11 +401,26 @@ async def test_credentials_that_break_a_promise_are_noticed() -> None:
 
 
 class Sloppy(FakeLibrary):
-    """Counts nothing, sorts nothing, quotes freely and removes by any beginning."""
+    """Counts nothing, sorts nothing, quotes freely, removes by any beginning and keeps no note of a run."""
 
-    async def add(self, pages: Sequence[Page], /) -> int:
+    async def add(self, pages: Sequence[Page], /, **options: Any) -> int:
         await super().add(pages)
         return len(pages)
+
+    async def discard(self, addresses: Sequence[str], /) -> int:
+        return len(addresses)
+
+    async def count(self) -> int:
+        return 7
+
+    async def stamps(self, prefix: str, /) -> Mapping[str, str]:
+        return self._stamps
+
+    async def unfinished(self, root: str, /) -> IndexRun | None:
+        return None
+
+    async def finish(self, root: str, /, *, drop: bool) -> int:
+        return 0
 
     async def remove(self, prefix: str, /) -> int:
         gone = [url for url in self._pages if url.startswith(prefix) or prefix in "%_"]
@@ -415,7 +431,7 @@ class Sloppy(FakeLibrary):
     async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
         return tuple(LibraryEntry(url=url) for url in self._pages)
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+    async def search(self, text: str, /, **options: Any) -> tuple[Passage, ...]:
         return tuple(Passage(url=page.url, title="?", text="In other words.") for page in self._pages.values()) * 2
 
 
@@ -425,7 +441,7 @@ class Unchanging(Sloppy):
     def __init__(self) -> None:
         super().__init__([Page(url="https://old.example/", text="Tickets here.", provider="local")])
 
-    async def add(self, pages: Sequence[Page], /) -> int:
+    async def add(self, pages: Sequence[Page], /, **options: Any) -> int:
         self._pages = {page.url: page for page in pages} | self._pages
         return 1
 

@@ -10,16 +10,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from websearch_adapters.library.files import address_of, pages_under
+from websearch_adapters.library.files import FileFolder, address_of, pages_under
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_adapters.providers.library import LibraryFinder
+from websearch_core.chain import FinderChain
 from websearch_core.errors import Unreachable
-from websearch_core.library import ManageLibrary
+from websearch_core.library import Folder, ManageLibrary
 from websearch_core.ports import Probe, SourceFinder
 from websearch_core.testing.contracts import Hanging, ProbeContract, SourceFinderContract
 from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper, Gate
@@ -38,6 +41,7 @@ BRIDGES = [
 ADD_PAGES = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_core.values import Page
 
@@ -56,6 +60,7 @@ asyncio.run(main())
 DIE_WHILE_WRITING = """
 import asyncio, os, signal, sys, threading
 from pathlib import Path
+from typing import Any
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_core.values import Page
 
@@ -186,7 +191,7 @@ class BlockedLibrary(FakeLibrary):
         super().__init__(BRIDGES)
         self._gate = gate
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+    async def search(self, text: str, /, **options: Any) -> tuple[Passage, ...]:
         return await self._gate.passed()
 
 
@@ -277,12 +282,75 @@ async def test_files_belong_to_no_host(library: SqliteLibrary) -> None:
 
 
 async def test_only_pages_known_to_be_recent_enough_are_fresh(library: SqliteLibrary) -> None:
-    await library.add([dated("old", "2026-01-01"), dated("new", "2026-06-01"), dated("unknown", "")])
+    """A page that does not say when it was published is as old as its reading."""
+    read = replace(dated("read", ""), fetched_at="2026-06-02T08:00:00Z")
+    await library.add([dated("old", "2026-01-01"), dated("new", "2026-06-01"), dated("unknown", ""), read])
     finder = LibraryFinder(library, now=lambda: datetime(2026, 6, 3, tzinfo=UTC))
     fresh = await finder.find(SearchQuery(query="bridges", fresh_within="week"))
-    assert [(item.title, item.published) for item in fresh.items] == [("new", "2026-06-01")]
-    assert len((await finder.find(SearchQuery(query="bridges"))).items) == 3
-    assert "fresh_within" not in finder.keeps
+    assert {(item.title, item.published) for item in fresh.items} == {("new", "2026-06-01"), ("read", "")}
+    assert len((await finder.find(SearchQuery(query="bridges"))).items) == 4
+    assert "fresh_within" in finder.keeps
+
+
+async def test_the_search_asks_the_library_for_recent_pages_too(library: SqliteLibrary) -> None:
+    """It would be passed over if it did not keep the filter."""
+    await library.add([dated("new", "2026-06-01")])
+    chain = FinderChain([LibraryFinder(library, now=lambda: datetime(2026, 6, 3, tzinfo=UTC))])
+    assert len((await chain.find(SearchQuery(query="bridges", fresh_within="week"))).items) == 1
+
+
+async def test_a_file_is_as_old_as_its_last_change(library: SqliteLibrary, folder: Path) -> None:
+    long_ago = datetime(2020, 5, 6, tzinfo=UTC).timestamp()
+    os.utime(folder / "ferry.md", (long_ago, long_ago))
+    manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
+    await manage.add_folder(FileFolder(folder))
+    (passage,) = await library.search("ferry")
+    assert passage.fetched_at == "2020-05-06T00:00:00Z"
+    assert await library.search("ferry", since="2020-05-07") == ()
+
+
+async def test_a_folder_is_brought_up_to_date(library: SqliteLibrary, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """New and changed files go in, files that are gone or no text any more go out, the others are not read."""
+    manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
+    (folder / "old.md").write_text("An old anchor.", encoding="utf-8")
+    (folder / "same.md").write_text("The same sail.", encoding="utf-8")
+    before = (await manage.add_folder(FileFolder(folder))).total
+    (folder / "old.md").unlink()
+    (folder / "ferry.md").write_bytes(b"\0\1\2")
+    (folder / "new.md").write_text("A new rudder.", encoding="utf-8")
+    watched = _Watched(FileFolder(folder))
+    change = await manage.add_folder(watched)
+    assert (change.added, change.skipped, change.removed, change.total) == (1, before - 2, 2, before - 1)
+    assert sorted(address.rpartition("/")[2] for address in watched.read) == ["ferry.md", "new.md"]
+    assert [bool(await library.search(word)) for word in ("anchor", "ferry", "rudder", "sail")] == [False, False, True, True]
+    assert (await manage.add_folder(FileFolder(folder))).removed == 0
+
+
+async def test_a_file_that_was_touched_is_read_and_found_unchanged(library: SqliteLibrary, folder: Path) -> None:
+    manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
+    first = await manage.add_folder(FileFolder(folder))
+    os.utime(folder / "ferry.md", (1_700_000_000, 1_700_000_000))
+    again = await manage.add_folder(FileFolder(folder))
+    assert (again.added, again.skipped) == (0, first.added)
+    watched = _Watched(FileFolder(folder))
+    await manage.add_folder(watched)
+    assert watched.read == []
+
+
+class _Watched:
+    """A folder that keeps in mind what was read."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self.read: list[str] = []
+        self.root = folder.root
+
+    def files(self) -> Sequence[tuple[str, str]]:
+        return self._folder.files()
+
+    def page(self, address: str, /) -> Page | None:
+        self.read.append(address)
+        return self._folder.page(address)
 
 
 async def test_a_passage_is_shown_verbatim_without_control_characters_and_at_most_1200_long(library: SqliteLibrary) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from websearch_adapters.library.expression import match_expression
 from websearch_adapters.library.index import TABLES, SqliteLibrary
-from websearch_core.passages import LONGEST_CHARS, searchable, split, stretch
+from websearch_core.passages import LONGEST_CHARS, query_terms, searchable, split, stretch
 from websearch_core.values import Page
 
 pytestmark = pytest.mark.anyio
@@ -76,11 +76,11 @@ def test_words_are_read_the_same_twice(text: str) -> None:
 def test_no_query_is_an_error(query: str) -> None:
     import sqlite3
 
-    expression = match_expression(query)
+    expression = match_expression(query_terms(query))
     with closing(sqlite3.connect(":memory:")) as db:
         for statement in TABLES:
             db.execute(statement)
-        if expression is not None:
+        if expression:
             assert db.execute("SELECT rowid FROM words WHERE words MATCH ?", (expression,)).fetchall() == []
 
 
@@ -91,7 +91,7 @@ def test_no_query_is_an_error(query: str) -> None:
 @settings(max_examples=60)
 async def test_every_page_is_found_by_a_word_that_stands_in_it(parts: list[tuple[str, str, str]], chosen: int) -> None:
     _, word, _ = parts[chosen % len(parts)]
-    assume(match_expression(word) is not None)
+    assume(query_terms(word))
     pages = [
         Page(url=f"https://p.example/{number}", text=f"{before} {word} {after}", provider="test")
         for number, (before, word, after) in enumerate(parts)

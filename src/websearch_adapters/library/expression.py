@@ -1,18 +1,20 @@
-"""A query as an expression of SQLite's FTS5."""
+"""The terms of a query as an expression of SQLite's FTS5."""
 
 from __future__ import annotations
 
-from websearch_core.passages import is_unspaced, query_terms
+from collections.abc import Iterable
+
+from websearch_core.passages import is_unspaced
 
 __all__ = ["match_expression"]
 
 
-def match_expression(query: str) -> str | None:
-    """An FTS5 expression that finds any of the query's words; None when it has none.
+def match_expression(terms: Iterable[str]) -> str:
+    """An FTS5 expression that finds any of the terms of `query_terms`; empty, and no expression, when there is none.
 
-    Everything in the query is data: each term is quoted, and no word holds a quote.
+    Every term is data: each is quoted, and no word holds a quote.
     """
-    return " OR ".join(_quoted(term) for term in query_terms(query)) or None
+    return " OR ".join(map(_quoted, terms))
 
 
 def _quoted(term: str) -> str:

@@ -7,18 +7,20 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from websearch_adapters.provider import day, stamp, utc_now
+from websearch_adapters.provider import day, stamp
 from websearch_core.errors import InvalidInput, NotAllowed
+from websearch_core.library import Folder
 from websearch_core.passages import first_heading
 from websearch_core.values import Page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["address_of", "pages_under"]
+__all__ = ["FileFolder", "address_of", "pages_under"]
 
 KINDS: Mapping[str, str] = {
     ".md": "markdown",
@@ -53,18 +55,71 @@ def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
     Raises:
         InvalidInput: there is no such file or folder, or the one file is of no readable kind.
     """
+    place = _existing(path)
+    found = (_page(file, max_bytes) for file in _listed(place))
+    if place.is_dir():
+        yield from (page for page in found if page is not None)
+        return
+    page = next(found, None)
+    if page is None:
+        raise _unreadable(path)
+    yield page
+
+
+class FileFolder(Folder):
+    """The readable files of `pages_under`, listed without being read; a stamp holds a file's times and size."""
+
+    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._files: dict[str, Path] = {}
+
+    @property
+    def root(self) -> str:
+        return address_of(self._path)
+
+    def files(self) -> list[tuple[str, str]]:
+        """Address and stamp of each file, in the order of `pages_under`.
+
+        Raises:
+            InvalidInput: there is no such file or folder, or the one file is of no readable kind.
+        """
+        place = _existing(self._path)
+        self._files = {file.as_uri(): file for file in _listed(place)}
+        if not self._files and not place.is_dir():
+            raise _unreadable(self._path)
+        return [(address, _stamp(file)) for address, file in self._files.items()]
+
+    def page(self, address: str, /) -> Page | None:
+        """The file as a page; None, with a word in the log, when it cannot be read as text."""
+        return _page(self._files[address], self._max_bytes)
+
+
+def _existing(path: Path) -> Path:
     place = path.expanduser().resolve()
     if not place.exists():
         raise InvalidInput(f"there is no file or folder {path}", hint="Check the path; it is read from the current folder.")
+    return place
+
+
+def _listed(place: Path) -> Iterator[Path]:
     if place.is_dir():
-        for file in _files(place):
-            if page := _page(file, max_bytes):
-                yield page
-        return
-    page = _page(place, max_bytes) if place.suffix.lower() in KINDS else None
-    if page is None:
-        raise InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a text file ending in {' '.join(KINDS)}.")
-    yield page
+        yield from _files(place)
+    elif place.suffix.lower() in KINDS:
+        yield place
+
+
+def _unreadable(path: Path) -> InvalidInput:
+    return InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a text file ending in {' '.join(KINDS)}.")
+
+
+def _stamp(file: Path) -> str:
+    """Also the time of the last change of the entry itself, which nobody can set back."""
+    try:
+        found = file.lstat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_size}"
 
 
 def address_of(path: Path) -> str:
@@ -118,6 +173,11 @@ def _read(file: Path, body: bytes) -> Page | None:
     return _html_page(file, text) if kind == "html" else _text_page(file, text, kind)
 
 
+def _changed_at(file: Path) -> str:
+    """When the file got the text that it has; for a question about recent pages this is its age."""
+    return stamp(datetime.fromtimestamp(file.lstat().st_mtime, UTC))
+
+
 def _html_page(file: Path, text: str) -> Page | None:
     """The content of the page as Markdown; None when it has none."""
     from websearch_adapters.extract.html import read_html
@@ -137,7 +197,7 @@ def _html_page(file: Path, text: str) -> Page | None:
         provider="library",
         published=read.published,
         language=read.language,
-        fetched_at=stamp(utc_now()),
+        fetched_at=_changed_at(file),
     )
 
 
@@ -152,7 +212,7 @@ def _text_page(file: Path, text: str, kind: str) -> Page:
         kind=kind,
         provider="library",
         published=day(head.get("date", "")),
-        fetched_at=stamp(utc_now()),
+        fetched_at=_changed_at(file),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from websearch_adapters.provider import examined, on_hosts, search_words, utc_now
+from websearch_adapters.provider import examined, search_words, utc_now
 from websearch_core.errors import NotConfigured
 from websearch_core.fence import clean
-from websearch_core.library import EMPTY, pages_in
+from websearch_core.library import EMPTY
 from websearch_core.ports import Filter, Library, Probe, SourceFinder
 from websearch_core.values import Freshness, Health, Passage, SearchQuery, Source, SourceList
 
@@ -38,15 +38,11 @@ def to_sources(passages: tuple[Passage, ...]) -> tuple[Source, ...]:
     )
 
 
-def is_wanted(passage: Passage, query: SearchQuery, today: datetime) -> bool:
-    """Whether the page keeps the query's filters; a page of unknown date keeps no `fresh_within`."""
-    if query.include_domains and not on_hosts(passage.url, query.include_domains):
-        return False
-    if on_hosts(passage.url, query.exclude_domains):
-        return False
+def since(query: SearchQuery, today: datetime) -> str:
+    """The first day that keeps the query's `fresh_within`; empty when every day does."""
     if query.fresh_within == "any":
-        return True
-    return passage.published >= (today - timedelta(days=AGES_DAYS[query.fresh_within])).date().isoformat()
+        return ""
+    return (today - timedelta(days=AGES_DAYS[query.fresh_within])).date().isoformat()
 
 
 def _title(passage: Passage) -> str:
@@ -65,10 +61,14 @@ def _capped(text: str) -> str:
 
 
 class LibraryFinder(SourceFinder, Probe):
-    """Looks in the library; `fresh_within` leaves out pages of unknown date, so it is not claimed as kept."""
+    """Looks in the library.
+
+    `fresh_within` goes by the day of publication, where a page does not say by the day on which it was read, of a file by that of
+    its last change. The search drops pages of unknown date behind a finder that does not claim the filter, so it is claimed.
+    """
 
     name = "library"
-    keeps: frozenset[Filter] = frozenset({"include_domains", "exclude_domains"})
+    keeps: frozenset[Filter] = frozenset({"fresh_within", "include_domains", "exclude_domains"})
 
     def __init__(self, library: Library, *, now: Callable[[], datetime] = utc_now) -> None:
         self._library = library
@@ -80,30 +80,25 @@ class LibraryFinder(SourceFinder, Probe):
         Raises:
             Unreachable, NotConfigured: the library's file is busy or cannot be used.
         """
-        found = await self._wanted(query, query.extra_sources or OWN_NUMBER)
-        empty = not found and not await self._library.entries(limit=1)
+        found = await self._library.search(
+            search_words(query, limit=MAX_QUERY_CHARS),
+            limit=query.extra_sources or OWN_NUMBER,
+            since=since(query, self._now()),
+            include_domains=query.include_domains,
+            exclude_domains=query.exclude_domains,
+        )
+        empty = not found and not await self._library.count()
         return SourceList(items=to_sources(found), provider=self.name, notes=(EMPTY,) if empty else ())
 
     async def probe(self, *, live: bool = False) -> Health:
         """How many pages it has; an empty library is off. `live` looks a word up as well."""
         return await examined(self.name, self._counted(live=live))
 
-    async def _wanted(self, query: SearchQuery, number: int) -> tuple[Passage, ...]:
-        """Looks further down the list until enough passages keep the filters."""
-        words = search_words(query, limit=MAX_QUERY_CHARS)
-        depth = number
-        while True:
-            found = await self._library.search(words, limit=depth)
-            kept = tuple(passage for passage in found if is_wanted(passage, query, self._now()))
-            if len(kept) >= number or len(found) < depth:
-                return kept[:number]
-            depth *= 4
-
     async def _counted(self, *, live: bool) -> Health:
         try:
             if live:
                 await self._library.search(self.name, limit=1)
-            pages = await pages_in(self._library)
+            pages = await self._library.count()
         except NotConfigured as error:  # a library needs no setting to work: a file that cannot be used is a failure
             return Health(part=self.name, state="failing", detail=f"{error.message}. {error.hint or ''}".strip())
         if not pages:

@@ -944,6 +944,74 @@ class LibraryContract(_Suite):
         assert await library.remove(BRIDGE.url) == 1
         assert {entry.url for entry in await library.entries()} == {MUSEUM.url, CHINESE.url}
 
+    async def test_counts_its_pages(self, library: Library) -> None:
+        assert await library.count() == 0
+        await library.add(SHELF)
+        assert await library.count() == len(SHELF)
+
+    async def test_discards_exactly_the_addresses_that_are_named(self, library: Library) -> None:
+        below = replace(MUSEUM, url=f"{BRIDGE.url}/below")
+        await library.add([*SHELF, below])
+        assert await library.discard([BRIDGE.url, CHINESE.url, "https://nowhere.example/"]) == 2
+        assert {entry.url for entry in await library.entries()} == {MUSEUM.url, below.url}
+
+    async def test_remembers_the_stamps_of_an_address_and_of_what_lies_below_it(self, library: Library) -> None:
+        beside = replace(MUSEUM, url="https://library.example/city-hall")
+        await library.add([BRIDGE, beside], stamps={BRIDGE.url: "one", beside.url: "two"})
+        await library.add([MUSEUM])
+        assert await library.stamps("https://library.example/city") == {BRIDGE.url: "one", MUSEUM.url: ""}
+        await library.add([BRIDGE], stamps={BRIDGE.url: "three"})
+        assert await library.stamps(BRIDGE.url) == {BRIDGE.url: "three"}
+
+    async def test_searches_only_what_is_recent_enough(self, library: Library) -> None:
+        """By the day of publication, or, where that is unknown, by the day of reading."""
+        days = [("2026-03-01", "2026-06-01T10:00:00Z"), ("2026-05-02", ""), ("", "2026-05-01T23:59:59Z"), ("", "")]
+        pages = [
+            replace(BRIDGE, url=f"https://library.example/{at}", published=published, fetched_at=fetched_at)
+            for at, (published, fetched_at) in enumerate(days)
+        ]
+        await library.add(pages)
+        recent = {passage.url for passage in await library.search("tickets", since="2026-05-01")}
+        assert recent == {"https://library.example/1", "https://library.example/2"}
+        assert len(await library.search("tickets", since="")) == 4
+
+    async def test_searches_only_the_hosts_that_are_wanted(self, library: Library) -> None:
+        hosts = ["a.example", "www.b.example", "c.example"]
+        await library.add([replace(BRIDGE, url=f"https://{host}/") for host in hosts])
+        within = await library.search("tickets", include_domains=["b.example", "c.example"], exclude_domains=["c.example"])
+        assert [passage.url for passage in within] == ["https://www.b.example/"]
+
+    async def test_a_run_goes_on_where_it_stopped(self, library: Library) -> None:
+        root, addresses = "https://library.example/", [page.url for page in SHELF]
+        begun = await library.begin(root, [*addresses, addresses[0]], options="deep", complete=False, delay_s=0.5)
+        assert (begun.total, begun.pending) == (3, tuple(addresses))
+        await library.add([SHELF[1]], root=root, done=[addresses[1]])
+        left = await library.unfinished(root)
+        assert left == replace(begun, pending=(addresses[0], addresses[2]))
+        assert await library.unfinished("https://library.example/other") is None
+
+    async def test_a_run_that_is_finished_is_forgotten_and_drops_what_it_did_not_meet(self, library: Library) -> None:
+        root = "https://library.example/"
+        await library.add([CHINESE])
+        await library.begin(root, [BRIDGE.url, MUSEUM.url])
+        await library.add([BRIDGE, MUSEUM], root=root, done=[BRIDGE.url, MUSEUM.url])
+        assert await library.finish(root, drop=True) == 0
+        await library.begin(root, [BRIDGE.url])
+        assert await library.add([BRIDGE], root=root, done=[BRIDGE.url]) == 0
+        assert await library.finish(root, drop=True) == 1
+        assert await library.unfinished(root) is None
+        assert {entry.url for entry in await library.entries()} == {BRIDGE.url, CHINESE.url}
+
+    async def test_a_run_that_is_begun_again_starts_over_and_may_drop_nothing(self, library: Library) -> None:
+        root = "https://library.example/"
+        await library.begin(root, [BRIDGE.url, MUSEUM.url], options="first")
+        await library.add([BRIDGE, MUSEUM], root=root, done=[BRIDGE.url])
+        again = await library.begin(root, [MUSEUM.url], options="second")
+        assert await library.unfinished(root) == again
+        assert (again.options, again.pending) == ("second", (MUSEUM.url,))
+        assert await library.finish(root, drop=False) == 0
+        assert await library.count() == 2
+
     @pytest.mark.parametrize("prefix", ["https://nowhere.example/", "https://library.example/cit", "%", "_"])
     async def test_removes_nothing_that_is_not_below_the_address(self, library: Library, prefix: str) -> None:
         await library.add(SHELF)

@@ -32,6 +32,7 @@ from websearch_core.values import (
     Answer,
     FetchRequest,
     Health,
+    IndexRun,
     LibraryEntry,
     Link,
     MapRequest,
@@ -396,22 +397,43 @@ class FakeLibrary:
         self.failure = failure
         self._added_at = added_at
         self._pages = {page.url: page for page in pages}
+        self._stamps: dict[str, str] = {}
+        self._runs: dict[str, IndexRun] = {}
+        self._met: dict[str, set[str]] = {}
+        """Root → pages that its present run added."""
+        self._ever: dict[str, set[str]] = {}
 
-    async def add(self, pages: Sequence[Page], /) -> int:
+    async def add(
+        self,
+        pages: Sequence[Page],
+        /,
+        *,
+        root: str = "",
+        done: Sequence[str] = (),
+        stamps: Mapping[str, str] = MappingProxyType({}),
+    ) -> int:
         """Keep each page under its address."""
         self._check()
         changed = {page.url: page for page in pages if self._pages.get(page.url) != page}
         self._pages |= changed
+        self._stamps |= {page.url: stamps.get(page.url, "") for page in pages}
+        if root:
+            self._met.setdefault(root, set()).update(page.url for page in pages)
+            self._ever.setdefault(root, set()).update(page.url for page in pages)
+        if root in self._runs:
+            run = self._runs[root]
+            self._runs[root] = dataclasses.replace(run, pending=tuple(url for url in run.pending if url not in done))
         return len(changed)
 
     async def remove(self, prefix: str, /) -> int:
         """Forget the address and everything below it."""
         self._check()
-        below = prefix.rstrip("/") + "/"
-        gone = [url for url in self._pages if url == prefix or url.startswith(below)]
-        for url in gone:
-            del self._pages[url]
-        return len(gone)
+        return self._drop([url for url in self._pages if _is_below(url, prefix)])
+
+    async def discard(self, addresses: Sequence[str], /) -> int:
+        """Forget exactly these addresses."""
+        self._check()
+        return self._drop([url for url in dict.fromkeys(addresses) if url in self._pages])
 
     async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
         """What is kept, by address."""
@@ -421,16 +443,74 @@ class FakeLibrary:
             LibraryEntry(url=page.url, title=page.title, chars=len(page.text), added_at=self._added_at) for page in pages
         )
 
-    async def search(self, text: str, /, *, limit: int = 10) -> tuple[Passage, ...]:
+    async def count(self) -> int:
+        """How many pages are kept."""
+        self._check()
+        return len(self._pages)
+
+    async def stamps(self, prefix: str, /) -> Mapping[str, str]:
+        """Address → stamp, as given."""
+        self._check()
+        return {url: self._stamps.get(url, "") for url in self._pages if _is_below(url, prefix)}
+
+    async def search(
+        self,
+        text: str,
+        /,
+        *,
+        limit: int = 10,
+        since: str = "",
+        include_domains: Sequence[str] = (),
+        exclude_domains: Sequence[str] = (),
+    ) -> tuple[Passage, ...]:
         """The best paragraph of each page in which a word occurs."""
         self._check()
         words = set(_words(text))
-        found = [passage for page in self._pages.values() if (passage := _best_passage(page, words)).score > 0]
+        pages = [
+            page
+            for page in self._pages.values()
+            if (page.published or page.fetched_at[:10]) >= since
+            and (not include_domains or any(urls.host_matches(page.url, domain) for domain in include_domains))
+            and not any(urls.host_matches(page.url, domain) for domain in exclude_domains)
+        ]
+        found = [passage for page in pages if (passage := _best_passage(page, words)).score > 0]
         return tuple(sorted(found, key=lambda passage: (-passage.score, passage.url))[:limit])
+
+    async def begin(
+        self, root: str, addresses: Sequence[str], /, *, options: str = "", complete: bool = True, delay_s: float = 0.0
+    ) -> IndexRun:
+        """Keep the note in place of an earlier one."""
+        self._check()
+        pending = tuple(dict.fromkeys(addresses))
+        self._met[root] = set()
+        run = IndexRun(root=root, options=options, complete=complete, delay_s=delay_s, total=len(pending), pending=pending)
+        self._runs[root] = run
+        return run
+
+    async def unfinished(self, root: str, /) -> IndexRun | None:
+        """The note, if there is one."""
+        self._check()
+        return self._runs.get(root)
+
+    async def finish(self, root: str, /, *, drop: bool) -> int:
+        """Forget the note, and what the run did not add."""
+        self._check()
+        if self._runs.pop(root, None) is None or not drop:
+            return 0
+        return self._drop(sorted((self._ever.get(root, set()) - self._met[root]) & set(self._pages)))
+
+    def _drop(self, addresses: Sequence[str]) -> int:
+        for url in addresses:
+            del self._pages[url]
+        return len(addresses)
 
     def _check(self) -> None:
         if self.failure is not None:
             raise self.failure
+
+
+def _is_below(url: str, prefix: str) -> bool:
+    return url == prefix or url.startswith(prefix.rstrip("/") + "/")
 
 
 class FakeProbe:
@@ -547,4 +627,6 @@ def _best_passage(page: Page, words: set[str]) -> Passage:
 
     paragraph = max(page.text.split("\n\n"), key=score)
     total = float(score(page.text) + score(page.title))
-    return Passage(url=page.url, title=page.title, text=paragraph, score=total, published=page.published)
+    return Passage(
+        url=page.url, title=page.title, text=paragraph, score=total, published=page.published, fetched_at=page.fetched_at
+    )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from websearch_core.errors import InvalidInput
 from websearch_core.library import LibraryChange, ManageLibrary
 from websearch_core.urls import is_web_url
-from websearch_core.values import MapRequest, Outcome, Page
+from websearch_core.values import MapRequest, Outcome
 from websearch_mcp.cli import session
 
 __all__ = ["run"]
+
+MOST_PAGES = 100_000
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,22 +39,23 @@ def run(options: argparse.Namespace) -> int:
 
 async def _changed(manage: ManageLibrary, target: str, options: argparse.Namespace) -> LibraryChange:
     """Forget a target; or index an address, the site there, or every readable file at a path."""
-    from websearch_adapters.library.files import address_of
+    from websearch_adapters.library.files import FileFolder, address_of
 
     if options.action == "remove":
         return await manage.remove(target if "://" in target else address_of(Path(target)))
     if is_web_url(target):
-        return await (manage.add_site(MapRequest(url=target, max_depth=3, limit=500)) if options.site else manage.add_url(target))
-    return await manage.add_pages(_pages(target))
+        return await (
+            manage.add_site(_whole_site(target, options), most=options.limit) if options.site else manage.add_url(target)
+        )
+    return await manage.add_folder(FileFolder(Path(target)))
 
 
-def _pages(target: str) -> Iterator[Page]:
-    path = Path(target).expanduser()
-    if not path.exists():
-        raise InvalidInput(f"{target} is neither a path nor an http(s) address")
-    from websearch_adapters.library.files import pages_under
-
-    return pages_under(path)
+def _whole_site(url: str, options: argparse.Namespace) -> MapRequest:
+    """As wide and deep as a map can be; `limit` is what is shown of one at once."""
+    if not 1 <= options.limit <= MOST_PAGES:
+        raise InvalidInput(f"--limit must be from 1 to {MOST_PAGES}")
+    patterns = (*options.include, *(f"!{pattern}" for pattern in options.exclude))
+    return MapRequest(url=url, patterns=patterns, max_depth=options.max_depth, max_breadth=500, limit=min(500, options.limit))
 
 
 def _together(one: LibraryChange, other: LibraryChange) -> LibraryChange:

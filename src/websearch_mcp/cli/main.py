@@ -101,7 +101,14 @@ def _map(command: argparse.ArgumentParser) -> None:
     command.add_argument("--offset", type=int, default=0, help="where to read on")
     command.add_argument("--timeout", type=int, default=150, help="seconds for the crawl, 10 to 150")
     command.add_argument("--provider", default="", help="only this mapper: tavily, firecrawl or local")
+    _patterns(command)
     _size(command)
+
+
+def _patterns(command: argparse.ArgumentParser) -> None:
+    about = "only pages whose path fits, such as '/docs/*'; may be given again"
+    command.add_argument("--include", action="append", default=[], metavar="GLOB", help=about)
+    command.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="no pages whose path fits")
 
 
 def _size(command: argparse.ArgumentParser) -> None:
@@ -112,7 +119,12 @@ def _library(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = _common(actions.add_parser("add", help="index a file, a folder or a page"))
     add.add_argument("target", nargs="+", help="path or http(s) address")
-    add.add_argument("--site", action="store_true", help="map each address and index all pages found")
+    add.add_argument(
+        "--site", action="store_true", help="map each address and index all pages found; goes on where it was stopped"
+    )
+    _patterns(add)
+    add.add_argument("--max-depth", type=int, default=5, help="with --site: links to follow from the start, 1 to 5")
+    add.add_argument("--limit", type=int, default=10_000, help="with --site: most pages, 1 to 100000")
     listing = _common(actions.add_parser("list", help="what is in it"))
     listing.add_argument("--offset", type=int, default=0, help="first entry")
     listing.add_argument("--limit", type=int, default=100, help="most entries")

@@ -13,4 +13,5 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    options.patterns = (*options.include, *(f"!{pattern}" for pattern in options.exclude))
     return session.use(options, MapRequest, Map)

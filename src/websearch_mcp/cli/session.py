@@ -16,7 +16,7 @@ from websearch_core.outcome import Operation
 from websearch_core.redaction import Redactor
 from websearch_core.values import Outcome
 from websearch_mcp import render
-from websearch_mcp.cli import output
+from websearch_mcp.cli import output, progress
 
 __all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "use"]
 
@@ -67,7 +67,7 @@ def run(
         finally:
             await box.resolve(Closing).aclose()
 
-    with _working():
+    with progress.shown():
         outcome = asyncio.run(whole())  # noqa: TID251 - the command line is an entry point
     return finish(outcome, as_json=options.json, redact=loaded.redact)
 
@@ -104,14 +104,3 @@ def finish(outcome: Outcome, *, as_json: bool, redact: Redactor) -> int:
 def listed(text: str) -> tuple[str, ...]:
     """`a, b` as a tuple."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _working() -> Any:
-    """A sign of life on stderr while a person waits."""
-    from contextlib import nullcontext
-
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status("working …")

@@ -15,7 +15,7 @@ from types import FrameType
 
 import pytest
 
-from websearch_adapters.library.index import SqliteLibrary
+from websearch_adapters.library.index import TABLES, SqliteLibrary
 from websearch_core.errors import NotConfigured, Unreachable
 from websearch_core.ports import Library
 from websearch_core.testing.contracts import LibraryContract
@@ -239,6 +239,51 @@ async def test_a_file_of_a_newer_program_is_left_alone(library: SqliteLibrary, p
         await library.search("ferry")
     assert caught.value.hint
     assert [file.name for file in path.parent.iterdir()] == ["library.db"]
+
+
+async def test_a_library_of_the_first_version_is_brought_up(library: SqliteLibrary, path: Path) -> None:
+    """What was in it is found as before, and can be dated, stamped and belong to a run from then on."""
+    path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for statement in (*TABLES, "PRAGMA user_version = 1"):
+            db.execute(statement)
+        row = (FERRY.url, FERRY.title, "", len(FERRY.text), b"digest of then", "2026-01-01T00:00:00Z")
+        db.execute("INSERT INTO pages (url, title, published, chars, digest, added_at) VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("INSERT INTO passages (page, position, heading, text) VALUES (1, 0, 'Ferry', ?)", (FERRY.text,))
+        db.execute("INSERT INTO words (rowid, title, heading, text) VALUES (1, 'ferry', 'ferry', 'ferry leaves noon')")
+        db.commit()
+    assert [passage.url for passage in await library.search("noon")] == [FERRY.url]
+    assert await library.stamps("https://a.example") == {FERRY.url: ""}
+    assert await library.add([FERRY], stamps={FERRY.url: "s"}) == 1
+    assert await library.stamps(FERRY.url) == {FERRY.url: "s"}
+    assert await library.count() == 1
+
+
+async def test_words_that_stand_together_come_before_words_that_stand_apart(library: SqliteLibrary) -> None:
+    apart = "The ferry is old. " + "Nobody knows the name of its builder. " * 8 + "In winter it rests."
+    together = "Nobody knows the name of its builder. " * 8 + "The ferry rests in winter. It is old."
+    await library.add([page("a", apart), page("b", together)])
+    assert [passage.title for passage in await library.search("ferry winter")] == ["b", "a"]
+
+
+async def test_in_a_large_library_words_of_nearly_every_page_still_tell_pages_apart(library: SqliteLibrary) -> None:
+    """They are not looked for, but rank what the others found."""
+    pages = [page(f"{n:05}", f"The harbour of town{n // 4} has a {'crane' if n % 4 == 3 else 'pier'}.") for n in range(12_000)]
+    await library.add(pages)
+    found = await library.search("crane in the harbour of town2000", limit=4)
+    assert sorted(passage.title for passage in found) == ["08000", "08001", "08002", "08003"]
+    assert found[0].title == "08003"
+    assert await library.search("harbour", limit=1)
+
+
+async def test_filters_reach_as_far_down_as_needed(library: SqliteLibrary) -> None:
+    pages = [page(f"{n}", "ferry " * 20) for n in range(700)]
+    last = dataclasses.replace(
+        FERRY, url="https://b.example/", title="", text="a ferry among many other words", published="2026-06-01"
+    )
+    await library.add([*pages, last])
+    assert [passage.url for passage in await library.search("ferry", include_domains=["b.example"])] == [last.url]
+    assert [passage.url for passage in await library.search("ferry", since="2026-01-01")] == [last.url]
 
 
 async def test_a_place_that_cannot_be_written_is_said_to_the_operator(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from websearch_core.errors import Unreachable
-from websearch_core.library import LibraryChange, ManageLibrary, pages_in
+from websearch_core.errors import RequestRejected, Unreachable
+from websearch_core.events import Step, listening
+from websearch_core.library import LibraryChange, ManageLibrary
 from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper
 from websearch_core.values import Link, MapRequest, Note, Page, SiteMap, as_plain
 
@@ -67,9 +70,9 @@ async def test_pages_are_taken_fifty_at_a_time() -> None:
             yield page(number)
 
     class Watched(FakeLibrary):
-        async def add(self, pages: Sequence[Page], /) -> int:
+        async def add(self, pages: Sequence[Page], /, **options: Any) -> int:
             batches.append(len(asked))
-            return await super().add(pages)
+            return await super().add(pages, **options)
 
     batches: list[int] = []
     change = await manage(Watched()).add_pages(pages())
@@ -95,7 +98,7 @@ async def test_a_folder_that_fails_half_way_tells_what_was_written() -> None:
     library = FakeLibrary()
     change = await manage(library).add_pages(pages())
     assert (change.status, change.added, change.total) == ("error", 50, 50)
-    assert await pages_in(library) == 50
+    assert await library.count() == 50
 
 
 async def test_a_site_is_mapped_and_read() -> None:
@@ -126,6 +129,122 @@ async def test_a_site_of_which_no_page_can_be_read_is_an_error() -> None:
 async def test_a_site_that_cannot_be_mapped_is_an_error() -> None:
     change = await manage(FakeLibrary(), mapper=FakeMapper(DOWN)).add_site(MapRequest(url=SITE))
     assert (change.status, change.error) == ("error", "net_unreachable")
+
+
+def missing(url: str) -> RequestRejected:
+    return RequestRejected(f"{url} answers 404", provider="local", http_status=404)
+
+
+def site_of(*numbers: int, **more: Any) -> SiteMap:
+    return SiteMap(root=SITE, links=tuple(Link(url=f"{SITE}/{number}") for number in numbers), provider="map", **more)
+
+
+def texts(*numbers: int) -> dict[str, Any]:
+    return {f"{SITE}/{number}": f"Text of {number}." for number in numbers}
+
+
+async def addresses(library: FakeLibrary) -> list[str]:
+    return [entry.url.removeprefix(f"{SITE}/") for entry in await library.entries()]
+
+
+async def test_a_site_that_was_broken_off_goes_on_where_it_stopped() -> None:
+    """Neither mapped again nor read again."""
+
+    class Dying(FakeLibrary):
+        dies = True
+
+        async def add(self, pages: Sequence[Page], /, **options: Any) -> int:
+            if self.dies and "/16" in pages[0].url:
+                raise DOWN
+            return await super().add(pages, **options)
+
+    library, wanted = Dying(), MapRequest(url=SITE)
+    mapper, extractor = FakeMapper(site_of(*range(40))), FakeExtractor(texts(*range(40)))
+    broken = await manage(library, extractor, mapper).add_site(wanted)
+    assert (broken.status, broken.added, broken.total) == ("error", 16, 16)
+    library.dies = False
+    extractor.asked.clear()
+    change = await manage(library, extractor, mapper).add_site(wanted)
+    assert (change.status, change.added, change.total) == ("success", 24, 40)
+    assert [note.code for note in change.notes] == ["run_resumed"]
+    assert len(mapper.asked) == 1
+    assert [request.url for request in extractor.asked] == [f"{SITE}/{number}" for number in range(16, 40)]
+
+
+async def test_other_wishes_begin_the_site_anew() -> None:
+    library = FakeLibrary()
+    await library.begin(SITE, [f"{SITE}/7"], options="of another time")
+    change = await manage(library, FakeExtractor(texts(1)), FakeMapper(site_of(1))).add_site(MapRequest(url=SITE))
+    assert (await addresses(library), change.notes) == (["1"], ())
+
+
+async def test_what_a_whole_site_no_longer_has_is_taken_out() -> None:
+    library = FakeLibrary()
+    await manage(library, FakeExtractor(texts(1, 2, 3)), FakeMapper(site_of(1, 2, 3))).add_site(MapRequest(url=SITE))
+    now = FakeExtractor({**texts(1), f"{SITE}/2": missing(f"{SITE}/2")})
+    change = await manage(library, now, FakeMapper(site_of(1, 2))).add_site(MapRequest(url=SITE))
+    assert (change.skipped, change.removed, await addresses(library)) == (1, 2, ["1"])
+
+
+@pytest.mark.parametrize("site", [site_of(1, truncated=True), site_of(1, notes=(Note(code="partial", text="late"),))])
+async def test_of_a_map_that_may_lack_pages_nothing_is_taken_out(site: SiteMap) -> None:
+    library = FakeLibrary()
+    await manage(library, FakeExtractor(texts(1, 2)), FakeMapper(site_of(1, 2))).add_site(MapRequest(url=SITE))
+    change = await manage(library, FakeExtractor(texts(1)), FakeMapper(site)).add_site(MapRequest(url=SITE))
+    assert (change.removed, await addresses(library)) == (0, ["1", "2"])
+
+
+async def test_a_page_that_fails_for_now_keeps_what_was_read_of_the_site() -> None:
+    library = FakeLibrary()
+    await manage(library, FakeExtractor(texts(1, 2)), FakeMapper(site_of(1, 2))).add_site(MapRequest(url=SITE))
+    down = FakeExtractor({**texts(1), f"{SITE}/2": DOWN})
+    change = await manage(library, down, FakeMapper(site_of(1, 2))).add_site(MapRequest(url=SITE))
+    assert (change.removed, await addresses(library)) == (0, ["1", "2"])
+
+
+async def test_addresses_that_lead_to_one_page_make_one_page() -> None:
+    target = Page(url=f"{SITE}/old", final_url=f"{SITE}/new", text="Moved.", provider="test")
+    library = FakeLibrary()
+    extractor = FakeExtractor({f"{SITE}/1": target, f"{SITE}/2": target})
+    await manage(library, extractor, FakeMapper(site_of(1, 2))).add_site(MapRequest(url=SITE))
+    assert await addresses(library) == ["new"]
+
+
+async def test_a_site_that_asks_for_a_delay_is_read_page_by_page() -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    use = replace(
+        manage(FakeLibrary(), FakeExtractor(texts(1, 2, 3)), FakeMapper(site_of(1, 2, 3, crawl_delay_s=1.5))), sleep=sleep
+    )
+    assert (await use.add_site(MapRequest(url=SITE))).added == 3
+    assert waited == [1.5, 1.5, 1.5]
+
+
+async def test_more_pages_than_a_map_shows_can_be_asked_for() -> None:
+    mapper = FakeMapper(site_of(*range(1_200)))
+    change = await manage(FakeLibrary(), FakeExtractor(texts(*range(1_200))), mapper).add_site(
+        MapRequest(url=SITE, limit=500), most=1_100
+    )
+    assert change.total == 1_100
+    assert (
+        await manage(FakeLibrary(), FakeExtractor(texts(*range(9))), mapper).add_site(MapRequest(url=SITE), most=9)
+    ).total == 9
+
+
+async def test_who_waits_is_told_how_far_it_has_come() -> None:
+    steps: list[Step] = []
+    with listening(steps.append):
+        await manage(FakeLibrary(), FakeExtractor(texts(*range(20))), FakeMapper(site_of(*range(20)))).add_site(
+            MapRequest(url=SITE)
+        )
+    assert [(step.stage, step.done, step.total) for step in steps] == [
+        ("reading", 0, 20),
+        ("reading", 16, 20),
+        ("reading", 20, 20),
+    ]
 
 
 async def test_pages_are_removed_by_prefix() -> None:
@@ -169,11 +288,6 @@ async def test_a_library_out_of_order_is_an_error_and_not_an_exception(call: str
     }
     change = await calls[call]()
     assert (change.status, change.error) == ("error", "library_unreachable")
-
-
-async def test_all_pages_are_counted_however_many() -> None:
-    assert await pages_in(FakeLibrary([page(number) for number in range(2_500)])) == 2_500
-    assert await pages_in(FakeLibrary([page(number) for number in range(1_000)])) == 1_000
 
 
 async def test_a_change_is_json() -> None:
