@@ -58,7 +58,7 @@ __all__ = [
     "template",
 ]
 
-Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "redis", "hosts", "phrases"]
+Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "issuer", "redis", "hosts", "phrases"]
 ADDRESSES = frozenset({"url", "api_base", "redis"})
 """Forms whose value may hold a password."""
 APP = "websearch"
@@ -68,6 +68,7 @@ FILE_VARIABLE = "WEBSEARCH_CONFIG"
 DEFAULT_MODEL = "grok-4.3"
 FIRECRAWL_HOST = "firecrawl.dev"
 XAI_HOST = "api.x.ai"
+XAI_ISSUER = "https://auth.x.ai"
 REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
 """An older name that does not count the first attempt."""
 REDIS_OPTIONS = ("db", "username", "password", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
@@ -121,8 +122,8 @@ class EngineSettings:
     kind: str = option(
         "auto",
         form="name",
-        help="`auto`, `xai`, `chat`, `none`, `echo` or a plugin's name. `auto`: xai if it has a key, else chat if it has an "
-        "address and a key (on this machine the address is enough), else none.",
+        help="`auto`, `xai`, `chat`, `none`, `echo` or a plugin's name. `auto`: xai if it has a key or a login, else chat if it "
+        "has an address and a key (on this machine the address is enough), else none.",
     )
     primary_model: str = option(
         "",
@@ -198,6 +199,30 @@ class XaiSettings:
         env=("XAI_API_KEY", "GROK_SEARCH_API_KEY"),
         secret=True,
         help="API key. `GROK_API_KEY` sets it when the host of `GROK_API_URL` is api.x.ai.",
+    )
+    auth: str = option(
+        "auto",
+        env=("GROK_SEARCH_AUTH_MODE",),
+        choices=("auto", "api_key", "oauth"),
+        help="What to pay with: a key, or the subscription that `websearch login` signed in. `auto`: the subscription while "
+        "somebody is signed in and `api_url` is the vendor's, else the key. Neither ever stands in for the other in a call.",
+    )
+    oauth_client_id: str = option(
+        "", help="Client id for `websearch login`. None is shipped; docs/login.md says what others use, and the risk."
+    )
+    oauth_scope: str = option(
+        "openid profile email offline_access grok-cli:access api:access", help="What `websearch login` asks for."
+    )
+    oauth_port: int = option(
+        56_121, ge=1_024, le=65_535, help="Port on 127.0.0.1 at which `websearch login` waits for the browser's answer."
+    )
+    oauth_file: str = option(
+        "",
+        env=("GROK_SEARCH_AUTH_FILE",),
+        help="The login's file. Unset: `login.json` in the data folder. Another program's is never used.",
+    )
+    oauth_issuer: str = option(
+        XAI_ISSUER, form="issuer", help="Who signs in: the vendor, or a stand-in on this machine; no other is asked."
     )
     web_search: bool = option(True, env=("GROK_SEARCH_WEB_SEARCH",), help="Let the engine search the web.")
     x_search: bool = option(False, env=("GROK_SEARCH_X_SEARCH",), help="Let the engine search posts on X too.")
@@ -517,11 +542,28 @@ class Settings:
         """The index of the local library; it need not exist."""
         return _path(self.library.path) if self.library.path else self.data_dir / "library.sqlite3"
 
+    @property
+    def login_file(self) -> Path:
+        """The login of `websearch login`; it need not exist."""
+        return _path(self.xai.oauth_file) if self.xai.oauth_file else self.data_dir / "login.json"
+
+    def xai_auth(self) -> Literal["api_key", "oauth", "none"]:
+        """What `xai.auth` comes to: how requests to xAI are paid for. Looks whether the login's file is there."""
+        if self.xai.auth == "oauth" or (self.xai.auth == "auto" and self._at_issuer and self.login_file.is_file()):
+            return "oauth"
+        return "api_key" if self.xai.api_key else "none"
+
+    @property
+    def _at_issuer(self) -> bool:
+        """Whether the address is one that a login's token may go to: the vendor's, or where a stand-in on this machine is."""
+        own = self.xai.oauth_issuer if _is_loopback(urls.host(self.xai.oauth_issuer)) else f"https://{XAI_HOST}"
+        return urls.origin(self.xai.api_url) == urls.origin(own)
+
     def engine_kind(self) -> str:
         """`xai`, `chat`, `none`, `echo` or a plugin's name: what `engine.kind` comes to."""
         if self.engine.kind != "auto":
             return self.engine.kind
-        if self.xai.api_key:
+        if self.xai_auth() != "none":
             return "xai"
         if self.chat.api_url and (self.chat.api_key or _is_loopback(urls.host(self.chat.api_url))):
             return "chat"
@@ -559,8 +601,12 @@ class Settings:
         return not urls.host_matches(self.firecrawl.api_url, FIRECRAWL_HOST)
 
     def keys(self) -> dict[str, tuple[str, ...]]:
-        """Provider → its keys in the clear, for `KeyPool`. `grok` is the engine in use; a disabled provider has none."""
+        """Provider → its keys in the clear, for `KeyPool`. `grok` is the engine in use; a disabled provider has none.
+
+        Nor has xAI, where the login is to pay.
+        """
         xai, chat = ((secret.value,) if secret else () for secret in (self.xai.api_key, self.chat.api_key))
+        xai = () if self.xai_auth() == "oauth" else xai
         return {
             "grok": {"xai": xai, "chat": chat}.get(self.engine_kind(), ()),
             "xai": xai,
@@ -846,6 +892,8 @@ def _text(raw: object, row: Declared) -> str:
         return _address(text, row.option.form)
     if row.option.form == "model":
         return _model_name(text)
+    if row.option.form == "issuer":
+        return _issuer(text)
     if not text.isprintable():
         raise ValueError("holds control characters")
     if row.option.choices:
@@ -893,6 +941,14 @@ def _redis_address(text: str) -> str:
     if not parse_qs(parts.query, keep_blank_values=True).keys() <= set(REDIS_OPTIONS):
         raise ValueError(f"may have the options {', '.join(REDIS_OPTIONS)}, and no other")
     return text
+
+
+def _issuer(text: str) -> str:
+    """The vendor's issuer, or one on this machine: a login is not to be sent elsewhere by a line in a file."""
+    origin = urls.origin(text)
+    if origin != XAI_ISSUER and not (origin.startswith("http://") and _is_loopback(urls.host(text))):
+        raise ValueError(f"neither {XAI_ISSUER} nor an http:// address on this machine")
+    return origin
 
 
 def _model_name(text: str) -> str:

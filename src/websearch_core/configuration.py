@@ -21,6 +21,8 @@ class ConfigInfo:
     configuration: Configuration
     probes: Sequence[Probe]
     """The first one is the engine's."""
+    login: Probe | None = None
+    """Tells how the sign-in with a subscription stands, without asking anybody."""
     limit_s: float = 10.0
 
     async def __call__(self, _: ConfigRequest, /, *, within_s: float | None = None) -> ConfigResult:
@@ -28,6 +30,9 @@ class ConfigInfo:
         settings: dict[str, Json] = {setting.name: setting.value for setting in self.configuration.listing()}
         if problems := self.configuration.problems():
             settings["problems"] = list(problems)
+        if self.login is not None:
+            login = await self.login.probe()
+            settings["login"] = {"state": login.state, "detail": login.detail}
         health = await self._tested(min(self.limit_s, within_s or self.limit_s))
         test: dict[str, Json] = {
             "status": health.state,

@@ -40,7 +40,7 @@ from websearch_core.values import ErrorDetail, Note, Outcome
 
 __all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
 
-Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan"]
+Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login"]
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
 ANY = "*"
@@ -78,6 +78,13 @@ CODES: dict[tuple[type, str, str], str] = {
     (OutOfTime, "tavily", ANY): "tavily_total_budget_exhausted",
     (QueueTimeout, "tavily", ANY): "tavily_concurrency_timeout",
     (WebSearchError, "tavily", ANY): "tavily_internal_error",
+    (NotConfigured, "login", ANY): "not_logged_in",
+    (WrongAddress, "login", ANY): "login_address_refused",
+    (AuthRejected, "login", ANY): "login_expired",
+    (OutOfCredit, "login", ANY): "tier_not_entitled",
+    (ProviderError, "login", ANY): "login_refresh_failed",
+    (Declined, "login", ANY): "login_denied",
+    (OutOfTime, "login", ANY): "login_timeout",
     (Declined, "keyless", ANY): "keyless_blocked",
     (UnknownSession, "planning", ANY): "planning_session_not_found",
     (InvalidParams, ANY, ANY): "planning_invalid_params_json",

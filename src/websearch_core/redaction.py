@@ -28,6 +28,10 @@ MARK = "[redacted]"
 """Stands for a value that only looks like a secret; a configured one shows its fingerprint."""
 LONG_CHARS = 8
 SHORTEST_WORD_CHARS = 4
+MOST_LEARNT = 4
+"""Tokens of a login come in pairs and are replaced; those before the last two pairs are dead."""
+PART_CHARS = 64
+"""A learnt secret that is longer is looked for in parts of this length: signed tokens are long, and begin alike."""
 ROUNDS = 10
 """What is left of one replacement can be part of the next; more rounds than two are the work of an adversary."""
 DIAGNOSTICS = frozenset({"connection_test", "error_detail", "next_action", "notes", "parts", "problems"})
@@ -58,7 +62,7 @@ _NAMED_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class Redactor:
-    """Takes the configured secrets out of text; pure, safe to share between threads, silent about what it holds.
+    """Takes the configured secrets out of text; safe to share between threads, silent about what it holds.
 
     A secret is found as it is, URL-encoded, JSON-escaped, in HTML, in hexadecimal digits and in Base64 (both alphabets, padded
     or not, also in the middle of a longer text), and at the edge of a text that was cut inside of it. In its place comes its
@@ -67,15 +71,26 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """`secrets` in the clear; blanks and duplicates do not count."""
-        self._secrets = tuple(sorted({one for one in secrets if one.strip()}, key=lambda one: (-len(one), one)))
+        self._configured = tuple(dict.fromkeys(one for one in secrets if one.strip()))
+        self._learnt: tuple[str, ...] = ()
+        self._needles = _needles_for(self._configured)
+
+    def learn(self, secret: str) -> None:
+        """From now on take this secret out too, such as a token that came while we run; the last few are remembered."""
+        if secret.strip() and secret not in self._configured and secret not in self._learnt:
+            self._learnt = (*self._learnt, secret)[-MOST_LEARNT:]
+            parts = dict.fromkeys(part for one in self._learnt for part in _parts(one))
+            self._needles = _needles_for((*self._configured, *parts))
 
     def text(self, text: str) -> str:
         """A diagnosis without configured secrets, values named like secrets, users of addresses and bearer tokens."""
-        return _settled(text, lambda one: _without_lookalikes(self._in_diagnostics.replaced(one)))
+        _, in_diagnostics = self._needles
+        return _settled(text, lambda one: _without_lookalikes(in_diagnostics().replaced(one)))
 
     def content(self, text: str) -> str:
         """The text of others without configured secrets, and otherwise unchanged."""
-        return _settled(text, self._in_content.replaced)
+        in_content, _ = self._needles
+        return _settled(text, in_content().replaced)
 
     def plain(self, value: Json) -> Json:
         """A diagnosis in JSON: every text in it, names included, and the values of names like `api_key`."""
@@ -84,14 +99,6 @@ class Redactor:
     def value(self, value: T) -> T:
         """A value of this library: its content as content, its diagnostics as diagnostics. The same object when it is clean."""
         return cast("T", self._walked(value, self.content))
-
-    @functools.cached_property
-    def _in_content(self) -> _Needles:
-        return _Needles(one for one in self._secrets if len(one) >= LONG_CHARS or _is_mixed(one))
-
-    @functools.cached_property
-    def _in_diagnostics(self) -> _Needles:
-        return _Needles(one for one in self._secrets if len(one) >= SHORTEST_WORD_CHARS or _is_mixed(one))
 
     def _walked(self, item: Any, clean: Callable[[str], str]) -> Any:
         if isinstance(item, str):
@@ -143,6 +150,23 @@ class RedactedCache:
     async def drop(self, key: str, /) -> None:
         """Forget the key, if it is there."""
         await self._cache.drop(key)
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """A long secret in pieces of about equal length, none of them short; they overlap, so that a whole one is one mark."""
+    count = max(len(secret) // PART_CHARS, 1)
+    edges = [len(secret) * number // count for number in range(count + 1)]
+    yield from (secret[max(start - 1, 0) : end] for start, end in itertools.pairwise(edges))
+
+
+def _needles_for(secrets: Sequence[str]) -> tuple[Callable[[], _Needles], Callable[[], _Needles]]:
+    """What to look for in content and in diagnostics; each is worked out when it is first needed."""
+    longest_first = sorted(secrets, key=lambda one: (-len(one), one))
+
+    def those_of(least: int) -> Callable[[], _Needles]:
+        return functools.cache(lambda: _Needles(one for one in longest_first if len(one) >= least or _is_mixed(one)))
+
+    return those_of(LONG_CHARS), those_of(SHORTEST_WORD_CHARS)
 
 
 class _Needles:

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from websearch_core.errors import InvalidInput
 
-__all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web_url", "path_matches", "web_url"]
+__all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web_url", "origin", "path_matches", "web_url"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
@@ -92,6 +92,15 @@ def _fits(path: str, pattern: str) -> bool:
             return False
         at = found + len(piece)
     return at <= end
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port in their normal form, such as `https://api.x.ai`; empty where `url` is no web address."""
+    if not is_web_url(url) or (parts := _split(url)) is None:
+        return ""
+    name = host(url)
+    port = f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS[parts.scheme.lower()]) else ""
+    return f"{parts.scheme.lower()}://{f'[{name}]' if ':' in name else name}{port}"
 
 
 def canonical(url: str) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "Json",
     "LibraryEntry",
     "Link",
+    "LoginReport",
     "MapRequest",
     "MapResult",
     "Note",
@@ -384,6 +385,8 @@ class Secret:
     """A credential. Hidden from repr, str and error messages; refuses pickling."""
 
     value: str = dataclasses.field(repr=False)
+    only_for: str = ""
+    """The only origin that it may be sent to, such as `https://api.x.ai`; empty: where the operator says."""
 
     def __str__(self) -> str:
         return self.fingerprint
@@ -549,6 +552,20 @@ class Report(Outcome):
     problems: tuple[str, ...] = ()
     """Configuration faults in plain words: unknown keys, bad values."""
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginReport(Outcome):
+    """How the sign-in with a subscription stands, without a secret."""
+
+    signed_in: bool = False
+    account: str = ""
+    """Whose it is, where the issuer said so."""
+    token_until: str = ""
+    """When the access token ends and is renewed, ISO 8601; the sign-in outlives it."""
+    detail: str = ""
+    file: str = ""
+    """Where it is kept."""
 
 
 # --- JSON and limits ----------------------------------------------------------------------------------------------

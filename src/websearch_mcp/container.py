@@ -189,7 +189,13 @@ class _Parts:
             "tavily": dataclasses.replace(common, per_key=tavily.per_key_max_concurrency),
             "firecrawl": dataclasses.replace(common, per_key=firecrawl.per_key_max_concurrency),
         }
-        return self._own(KeyPool(self._settings.keys(), self._box.resolve(Cache), rules=rules))
+        pool = self._own(KeyPool(self._settings.keys(), self._box.resolve(Cache), rules=rules))
+        if not self._pays_by_login:
+            return pool
+        from websearch_adapters.credentials.login import LoginCredentials
+
+        users = frozenset({"xai", "grok"} if self._settings.engine_kind() == "xai" else {"xai"})
+        return LoginCredentials(pool, self._renewal, providers=users, learn=self._configuration.redact.learn)
 
     def library(self) -> Library:
         from websearch_adapters.library.index import SqliteLibrary
@@ -262,7 +268,7 @@ class _Parts:
 
     def config_info(self) -> ConfigInfo:
         engine = self._box.resolve(AnswerEngine)
-        return ConfigInfo(configuration=self._configuration, probes=_probes([engine]))
+        return ConfigInfo(configuration=self._configuration, probes=_probes([engine]), login=self._login)
 
     def switch_model(self) -> SwitchModel:
         return SwitchModel(configuration=self._configuration)
@@ -279,12 +285,39 @@ class _Parts:
         }
         named = sorted(wanted)
         ready = self._settings.ready(named)
-        probes = _probes([self._box.resolve(AnswerEngine), *(self._provider(name, wanted[name]) for name in ready), *kept])
+        parts = (self._provider(name, wanted[name]) for name in ready)
+        probes = _probes([self._box.resolve(AnswerEngine), self._login, *parts, *kept])
         off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
         off += [Health(part="policies", state="failing", detail=problem) for problem in self._policies[1]]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
-            off.insert(0, Health(part="engine", state="off", detail="set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY"))
+            off.insert(0, Health(part="engine", state="off", detail=_NO_ENGINE))
         return Doctor(configuration=self._configuration, probes=probes, off=off, versions=_versions())
+
+    # the login
+
+    @property
+    def _pays_by_login(self) -> bool:
+        return self._settings.xai_auth() == "oauth"
+
+    @functools.cached_property
+    def _renewal(self) -> Any:
+        from websearch_adapters.credentials.oauth import OAuthClient, issuer_at
+        from websearch_adapters.credentials.renewal import Renewal
+        from websearch_adapters.credentials.token_file import TokenFile
+        from websearch_adapters.http.forms import FormClient
+
+        issuer = issuer_at(self._settings.xai.oauth_issuer)
+        client = OAuthClient(self._own(FormClient("login")), issuer, client_id=self._settings.xai.oauth_client_id)
+        return Renewal(TokenFile(self._settings.login_file), issuer, client)
+
+    @functools.cached_property
+    def _login(self) -> Probe:
+        from websearch_adapters.credentials.login import LoginProbe
+
+        try:
+            return LoginProbe(self._renewal, is_used=self._pays_by_login)
+        except NotConfigured as error:
+            return _Unavailable("login", error)
 
     # providers
 
@@ -502,6 +535,9 @@ class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
 def _versions() -> dict[str, str]:
     versions = {name: importlib.metadata.version(name) for name in ("websearch-mcp", "mcp", "httpx", "pydantic")}
     return {"python": platform.python_version(), **versions}
+
+
+_NO_ENGINE = "set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY, or sign in with `websearch login`"
 
 
 def _why_off(name: str) -> str:

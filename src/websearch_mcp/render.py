@@ -12,6 +12,7 @@ from websearch_core.library import LibraryChange
 from websearch_core.values import (
     ConfigResult,
     FetchResult,
+    LoginReport,
     MapResult,
     Outcome,
     Report,
@@ -61,6 +62,9 @@ def for_people(outcome: Outcome) -> str:
             lines += ["", *(f"- `{one.name}` = {one.value} ({one.origin})" for one in outcome.settings)]
             lines += ["", *(f"- problem: {problem}" for problem in outcome.problems)]
             lines += ["", " · ".join(f"{name} {version}" for name, version in outcome.versions.items())]
+        case LoginReport():
+            lines += [f"{outcome.detail}{f' ({outcome.account})' if outcome.account else ''}"]
+            lines += ["", f"kept in {outcome.file}"] if outcome.signed_in else []
         case SwitchResult():
             lines += [f"model: {outcome.previous_model} → {outcome.current_model}, kept in {outcome.config_file}"]
         case _:

@@ -257,6 +257,7 @@ class Http:
             raise httpx.InvalidURL("the base is no web address")
         headers = {"Accept": "application/json, text/event-stream", **request.headers}
         if secret is not None:
+            _require_own_origin(secret, request)
             headers["Authorization"] = f"Bearer {_header_value(secret, request.provider)}"
         body = None if request.body is None else json.dumps(request.body, ensure_ascii=False).encode("utf-8", "replace")
         if body is not None:
@@ -275,6 +276,7 @@ class Http:
 
             self._client = httpx.AsyncClient(
                 transport=self._transport,
+                mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # never through a proxy
                 follow_redirects=False,
                 limits=httpx.Limits(max_connections=20, max_keepalive_connections=10),
                 headers={"User-Agent": "websearch"},
@@ -311,6 +313,22 @@ def _too_long(request: Request) -> BadReply:
         f"more than {request.max_bytes:,} bytes came",
         provider=request.provider,
         diagnostics={"error_type": "invalid_response"},
+    )
+
+
+def _require_own_origin(secret: Secret, request: Request) -> None:
+    """Let a secret that is meant for one origin go nowhere else.
+
+    Raises:
+        WrongAddress: the configured address is another one.
+    """
+    if not secret.only_for or urls.origin(request.base_url) == secret.only_for:
+        return
+    raise WrongAddress(
+        f"the login's token is for {secret.only_for} alone, and the address set for {request.provider} is "
+        f"{failures.shown_base(request.base_url)}",
+        provider="login",
+        hint="Unset xai.api_url (GROK_SEARCH_URL), or use a key there: set xai.auth to api_key.",
     )
 
 

@@ -44,6 +44,8 @@ def parser() -> argparse.ArgumentParser:
     _library(commands.add_parser("library", help="your own pages and files, searchable without network"))
     doctor = _common(commands.add_parser("doctor", help="check every part, show where settings come from"))
     doctor.add_argument("--live", action="store_true", help="probe the way a real call would; may cost")
+    _login(commands.add_parser("login", help="sign in with a subscription instead of a key"))
+    _common(commands.add_parser("logout", help="forget the sign-in, here and at the issuer"))
     _config(commands.add_parser("config", help="show, explain or change settings"))
     mcp = commands.add_parser("mcp", help="serve MCP on stdin and stdout")
     mcp.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
@@ -130,6 +132,16 @@ def _library(command: argparse.ArgumentParser) -> None:
     listing.add_argument("--limit", type=int, default=100, help="most entries")
     remove = _common(actions.add_parser("remove", help="forget a page, a file or all below a folder or address"))
     remove.add_argument("target", nargs="+", help="path or address")
+
+
+def _login(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("action", nargs="?", choices=("status",), help="show how the sign-in stands, and change nothing")
+    command.add_argument("--device", action="store_true", help="type a code in a browser anywhere; for SSH and containers")
+    command.add_argument("--no-browser", action="store_false", dest="browser", help="show the address, open nothing")
+    command.add_argument("--client-id", metavar="ID", help="client id (WEBSEARCH_XAI_OAUTH_CLIENT_ID, xai.oauth_client_id)")
+    command.add_argument("--port", type=int, metavar="N", help="port for the browser's answer (xai.oauth_port)")
+    command.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds to wait for the browser")
 
 
 def _config(command: argparse.ArgumentParser) -> None:

@@ -135,5 +135,9 @@ def _by_ending(code: str) -> int:
         "not_found_or_expired": 5,
         "internal_error": 70,
         "switch_failed": 3,
+        "not_logged_in": 3,
+        "login_address_refused": 3,
+        "login_expired": 3,
+        "tier_not_entitled": 3,
     }
     return next((status for ending, status in endings.items() if code.endswith(ending)), 6)

@@ -25,7 +25,13 @@ T = TypeVar("T")
 
 def configuration(options: argparse.Namespace) -> settings.LoadedConfiguration:
     """The settings for this command; faults in them go to stderr. From then on no secret leaves the process."""
-    arguments = {"engine.kind": getattr(options, "engine", None), "server.toolsets": getattr(options, "toolsets", None)}
+    named = {
+        "engine.kind": "engine",
+        "server.toolsets": "toolsets",
+        "xai.oauth_client_id": "client_id",
+        "xai.oauth_port": "port",
+    }
+    arguments = {name: getattr(options, option, None) for name, option in named.items()}
     file = Path(options.config) if getattr(options, "config", None) else None
     loaded = settings.read(arguments, file=file)
     log = loaded.settings.log

@@ -51,6 +51,7 @@ def sample(row: Declared) -> Any:
         return math.ceil(known.ge) + (known.ge == known.default)
     url = "https://other.example/v1"
     forms: dict[str, Any] = {"url": url, "api_base": url, "redis": "redis://other.example/1", "hosts": ["10.0.0.0/8"]}
+    forms["issuer"] = "http://127.0.0.1:4711"
     if known.form in forms:
         return forms[known.form]
     return ["one", "two"] if row.kind.startswith("tuple") else f"other-{row.key}".lower()
