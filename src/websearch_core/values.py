@@ -281,7 +281,7 @@ class Page:
     text: str
     """Markdown, or the plain text of a text format; never blank."""
     kind: str = "html"
-    """html, pdf, text, json, xml, feed or markdown."""
+    """html, pdf, text, json, xml, feed, markdown, docx, xlsx, pptx, odt, ods, odp or epub."""
     provider: str
     """Who read it."""
     published: str = ""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from upstreams.documents import docx, epub, pdf
 from upstreams.pages import Page as SitePage
 from upstreams.pages import PagesSite, Served, article, build_site
 from upstreams.script import Step, hang, hang_up, html_page, status
@@ -145,8 +146,6 @@ async def test_an_empty_page_has_no_content(documentation: LocalReader) -> None:
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        (SitePage(b"%PDF-1.7\n%\xe2\xe3", "application/pdf"), "PDF"),
-        (SitePage(b"%PDF-1.7\n", "text/html"), "PDF"),
         (SitePage(b"\x89PNG\r\n\x1a\n\x00", "image/png"), r"9 bytes.*image/png"),
         (SitePage(b"\x00\x01\x02" * 9, ""), "27 bytes"),
     ],
@@ -155,6 +154,28 @@ async def test_what_is_no_text_is_declined_with_its_kind_and_size(over: Over, pa
     with pytest.raises(Declined, match=words) as caught:
         await read(over(PagesSite({"/": page})), "/")
     assert caught.value.hint
+
+
+async def test_documents_of_every_kind_are_read_whatever_they_are_sent_as(over: Over) -> None:
+    guide = docx("<w:p><w:r><w:t>The tide tables.</w:t></w:r></w:p>")
+    reader = over(
+        PagesSite({
+            "/a": SitePage(pdf([["The tide tables of this year."], ["And of the next."]]), "text/html"),
+            "/b": SitePage(guide, "application/octet-stream"),
+            "/c": SitePage(epub({"one.xhtml": "<h1>The tide tables</h1>"}), "application/zip"),
+        })
+    )  # fmt: skip
+    paper = await read(reader, "/a")
+    assert (paper.kind, paper.text.startswith("## Page 1\n\nThe tide tables")) == ("pdf", True)
+    assert [(page.kind, page.text) for page in (await read(reader, "/b"), await read(reader, "/c"))] == [
+        ("docx", "The tide tables."),
+        ("epub", "# The tide tables"),
+    ]
+
+
+async def test_a_document_that_says_less_than_it_holds_brings_its_note(over: Over) -> None:
+    page = await read(over(PagesSite({"/": SitePage(pdf([["The tide tables of this year."], []]), "application/pdf")})), "/")
+    assert [note.code for note in page.notes] == ["pages_without_text"]
 
 
 async def test_statuses_come_through(documentation: LocalReader) -> None:

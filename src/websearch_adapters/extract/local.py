@@ -18,7 +18,7 @@ __all__ = ["LocalReader"]
 
 
 class LocalReader:
-    """Reads HTML, Markdown, text, JSON, XML and feeds."""
+    """Reads HTML, Markdown, text, JSON, XML, feeds, office documents, books and, with the extra `pdf`, PDF."""
 
     def __init__(self, pages: PageClient, worker: Worker, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._pages = pages
@@ -52,5 +52,6 @@ class LocalReader:
             provider=NAME,
             published=reading.published,
             language=reading.language,
+            notes=reading.notes,
             fetched_at=self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         )

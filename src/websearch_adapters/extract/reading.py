@@ -5,19 +5,29 @@ Blocks, and trusts nothing in the body; the built-in reader therefore calls it i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote, urlsplit
 
 from websearch_core import urls
-from websearch_core.errors import BadReply, Declined, EmptyResult, ProviderError
+from websearch_core.errors import BadReply, Declined, EmptyResult, NotConfigured, ProviderError
+from websearch_core.values import Note
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.html import PageLinks
+    from websearch_adapters.extract.package import OfficeKind
+    from websearch_adapters.extract.pdf import PdfDocument
     from websearch_adapters.extract.text import Kind
 
 __all__ = ["NAME", "Document", "Reading", "failure", "links", "read"]
 
 NAME = "local"
+OLE = b"\xd0\xcf\x11\xe0"
+ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+"""The name of the stream in which Office keeps a document with a password; MS-OFFCRYPTO 2.3.4."""
+LOCKED = "It needs a password; look for an open version."
+DAMAGED = "Fetch it again, or look for another version of this document."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,22 +51,22 @@ class Reading:
     title: str = ""
     published: str = ""
     language: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 def read(document: Document) -> Reading:
     """The text of the document.
 
     Raises:
-        ProviderError: no text (EmptyResult), a page that a script would fill (BadReply), a check for humans or a file of another
-            kind (Declined).
-        NotAllowed: the page is larger than the reader takes.
+        ProviderError: no text (EmptyResult), a page that a script would fill (BadReply), a check for humans, a locked file or one
+            of another kind (Declined).
+        NotAllowed: the page is larger than the reader takes, or unpacks to too much.
+        NotConfigured: a part is not installed that reads this kind of document.
     """
     from websearch_adapters.extract import text
 
     kind = text.kind_of(document.body, document.content_type, document.url)
-    if kind in {"binary", "pdf"}:
-        raise _unreadable(document, kind)
-    reading = _html(document) if kind == "html" else _text(document, kind)
+    reading = _READERS.get(kind, _text)(document, kind)
     if not reading.text.strip():
         raise failure(EmptyResult, document, "sends nothing readable", "The page has no text; use another page or provider.")
     return reading
@@ -82,7 +92,7 @@ def failure(kind: type[ProviderError], document: Document, what: str, hint: str)
     return kind(f"{urls.host(document.url)} {what}", provider=NAME, hint=hint, http_status=document.status)
 
 
-def _html(document: Document) -> Reading:
+def _html(document: Document, _kind: Kind) -> Reading:
     from websearch_adapters.extract.charset import decode
     from websearch_adapters.extract.html import read_html
 
@@ -111,11 +121,78 @@ def _text(document: Document, kind: Kind) -> Reading:
     return Reading(kind=found.kind, text=found.text, title=found.title, published=found.published, language=found.language)
 
 
-def _unreadable(document: Document, kind: Kind) -> ProviderError:
-    if kind == "pdf":
-        return failure(
-            Declined, document, "sends a PDF", "PDF reading needs another provider; look for an HTML version of this page."
-        )
+def _pdf(document: Document, _kind: Kind) -> Reading:
+    from websearch_adapters.extract import pdf
+
+    try:
+        found = pdf.read_pdf(document.body)
+    except ImportError as error:
+        raise NotConfigured(
+            "PDF reading is not installed",
+            provider=NAME,
+            hint="Install it with: pip install 'websearch-mcp[pdf]'. Or use another provider, or an HTML version of this page.",
+        ) from error
+    except pdf.LockedError as error:
+        raise failure(Declined, document, "sends a PDF that asks for a password", LOCKED) from error
+    except pdf.UnreadableError as error:
+        raise failure(BadReply, document, "sends a damaged PDF", DAMAGED) from error
+    except pdf.NoTextError as error:
+        what = f"sends a PDF of {error.args[0]:,} pages without text: pictures of pages"
+        raise failure(EmptyResult, document, what, "Reading it needs text recognition; look for another version.") from error
+    return Reading(
+        kind="pdf",
+        text=found.text,
+        title=found.title or _file_name(document.url),
+        published=found.published,
+        notes=tuple(_pdf_notes(found)),
+    )
+
+
+def _pdf_notes(found: PdfDocument) -> Iterator[Note]:
+    if found.read < found.pages:
+        yield Note(code="document_cut", text=f"only the first {found.read:,} of {found.pages:,} pages were read", provider=NAME)
+    if found.blank:
+        yield Note(code="pages_without_text", text=f"{found.blank:,} pages have no text: pictures, or blank", provider=NAME)
+
+
+def _office(document: Document, kind: Kind) -> Reading:
+    from websearch_adapters.extract import office, package
+
+    try:
+        found = office.read_office(document.body, cast("OfficeKind", kind), document.url)
+    except package.LockedError as error:
+        raise failure(Declined, document, "sends a document that asks for a password", LOCKED) from error
+    except package.DamagedError as error:
+        raise failure(BadReply, document, "sends a damaged document", DAMAGED) from error
+    cut = (Note(code="document_cut", text=found.cut, provider=NAME),) if found.cut else ()
+    return Reading(
+        kind=kind,
+        text=found.text,
+        title=found.title or _file_name(document.url),
+        published=found.published,
+        language=found.language,
+        notes=cut,
+    )
+
+
+def _binary(document: Document, _kind: Kind) -> Reading:
+    if document.body.startswith(OLE):
+        if ENCRYPTED_PACKAGE in document.body:
+            raise failure(Declined, document, "sends a document that asks for a password", LOCKED)
+        what = "sends a file of old Office, or a program's own"
+        raise failure(Declined, document, what, "Look for the same as .docx, .xlsx, .pptx or PDF.")
     media = document.content_type.partition(";")[0].strip()[:60] or "unknown kind"
     what = f"sends a file of {len(document.body):,} bytes that is no text ({media})"
-    return failure(Declined, document, what, "Only text can be read; use a page that describes this file.")
+    raise failure(Declined, document, what, "Only text can be read; use a page that describes this file.")
+
+
+def _file_name(url: str) -> str:
+    return unquote(urlsplit(url).path.rpartition("/")[2])[:300]
+
+
+_READERS: dict[str, Callable[[Document, Kind], Reading]] = {
+    "html": _html,
+    "pdf": _pdf,
+    "binary": _binary,
+    **dict.fromkeys(("docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"), _office),
+}

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "TextDocument", "kind_of", "read_text"]
 
-Kind: TypeAlias = Literal["html", "pdf", "text", "json", "xml", "feed", "markdown", "binary"]
+Kind: TypeAlias = Literal[
+    "html", "pdf", "text", "json", "xml", "feed", "markdown", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "binary"
+]
 
 SNIFF_BYTES = 4_096
 MAX_ENTRIES = 500
@@ -31,10 +33,11 @@ MAX_SUMMARY_CHARS = 500
 MAX_TITLE_CHARS = 300
 
 MAGIC = (
-    b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!",
+    b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!",
     b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"OTTO", b"ID3", b"OggS", b"fLaC", b"\x7fELF", b"MZ\x90", b"SQLite format 3",
     b"\x00asm", b"\xd0\xcf\x11\xe0", b"\x28\xb5\x2f\xfd",
 )  # fmt: skip
+ZIPPED = b"PK\x03\x04"
 MARKED_TEXT = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 MEDIA = ("image/", "audio/", "video/", "font/")
 LANGUAGES = {
@@ -75,6 +78,10 @@ def kind_of(body: bytes, content_type: str, url: str = "") -> Kind:
     """What a reply is."""
     media = content_type.partition(";")[0].strip().lower()
     head = body[:SNIFF_BYTES]
+    if head.startswith(ZIPPED):
+        from websearch_adapters.extract import package
+
+        return package.kind_of(body) or "binary"
     found = _by_bytes(head, media)
     if found:
         return found

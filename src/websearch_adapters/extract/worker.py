@@ -24,6 +24,7 @@ from websearch_adapters.extract import frames
 from websearch_adapters.extract.reading import NAME, Document, Reading, failure
 from websearch_core import errors
 from websearch_core.errors import BadReply, NotConfigured, TooCostly, WebSearchError
+from websearch_core.values import Link, Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,9 @@ class Worker:
             WebSearchError: as `reading.read` has it.
         """
         head, text = await self._run("read", document)
-        return Reading(**head["reading"], text=text.decode("utf-8", "surrogatepass"))
+        fields = head["reading"]
+        notes = tuple(Note(**note) for note in fields.pop("notes"))
+        return Reading(**fields, notes=notes, text=text.decode("utf-8", "surrogatepass"))
 
     async def links(self, document: Document) -> PageLinks:
         """The title and links of an HTML page; nothing where it is of another kind.
@@ -93,7 +96,6 @@ class Worker:
             WebSearchError: as in `read`.
         """
         from websearch_adapters.extract.html import PageLinks
-        from websearch_core.values import Link
 
         head, _ = await self._run("links", document)
         found = tuple(Link(url=url, title=title) for url, title in head["links"])
