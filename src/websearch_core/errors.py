@@ -170,6 +170,12 @@ class OutcomeUnknown(ProviderError):
     code = "outcome_unknown"
 
 
+class ToolFailed(ProviderError):
+    """A tool of an upstream ran and says itself that it failed."""
+
+    code = "tool_failed"
+
+
 class CircuitOpen(Unreachable):
     """The service failed so often that it is left alone for a while; nothing was sent, or will be in this call."""
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
 
-__all__ = ["clean", "fenced", "new_nonce"]
+from websearch_core.values import Json
+
+__all__ = ["clean", "clean_json", "fenced", "new_nonce"]
 
 # Control sequences by ECMA-48, in their forms with ESC and with one C1 character. What is not closed loses its line.
 _STRINGS = (
@@ -54,6 +57,17 @@ def _shown(run: re.Match[str]) -> str:
     selector = _SELECTOR.search(run.group()) if _SELECTABLE.match(before) else None
     joiner = _JOINER.search(run.group()) if _JOINABLE.match(before) else None
     return (selector.group() if selector else "") + (joiner.group() if joiner else "")
+
+
+def clean_json(value: object) -> Json:
+    """JSON whose texts, names included, are clean."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean_json(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
 def new_nonce() -> str:

@@ -30,6 +30,7 @@ from websearch_core.errors import (
     RateLimited,
     RequestRejected,
     TooCostly,
+    ToolFailed,
     UnknownSession,
     Unreachable,
     Unverified,
@@ -40,7 +41,9 @@ from websearch_core.values import ErrorDetail, Note, Outcome
 
 __all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
 
-Operation: TypeAlias = Literal["search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login"]
+Operation: TypeAlias = Literal[
+    "search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call"
+]
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
 ANY = "*"
@@ -99,6 +102,11 @@ CODES: dict[tuple[type, str, str], str] = {
     (EmptyResult, ANY, "search"): "search_no_results",
     (EmptyResult, ANY, "fetch"): "fetch_no_content",
     (EmptyResult, ANY, "map"): "map_no_urls",
+    (EmptyResult, ANY, "find"): "tools_not_found",
+    (Unreachable, "upstream", "find"): "upstreams_connecting",
+    (InvalidInput, "upstream", "call"): "tool_unknown",
+    (NotAllowed, "upstream", "call"): "tool_not_allowed",
+    (UnknownSession, ANY, "call"): "reply_not_found_or_expired",
     (InvalidInput, ANY, ANY): "invalid_input",
     (NotAllowed, ANY, ANY): "not_allowed",
 }
@@ -114,6 +122,7 @@ NEXT_ACTIONS: dict[type[WebSearchError], str] = {
     RateLimited: "Wait a minute, then call again.",
     Unreachable: "Call again later, or use another provider.",
     OutcomeUnknown: "Check whether it was carried out before calling again; a repetition may do it twice.",
+    ToolFailed: "Read what the tool says in its reply, and change the arguments accordingly.",
     EmptyResult: "Change the query or the address; the same call will find nothing again.",
     Unverified: "Ask again in other words, or read a source yourself with web_fetch.",
     TooCostly: "Use another page or provider; the same call will be stopped again.",

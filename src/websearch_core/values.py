@@ -574,13 +574,15 @@ class LoginReport(Outcome):
 def as_plain(value: object) -> Json:
     """The JSON form of a value: every field of an outcome and of its error, only the filled ones of what lies inside.
 
+    A field with the metadata `{"plain": False}` has none; what it holds travels in another way.
     A secret becomes its fingerprint; a number that JSON does not know (NaN, infinity) becomes None.
     """
     if isinstance(value, Secret):
         return value.fingerprint
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keep_all = isinstance(value, (Outcome, ErrorDetail))
-        pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        fields = (field for field in dataclasses.fields(value) if field.metadata.get("plain", True))
+        pairs = ((field.name, getattr(value, field.name)) for field in fields)
         return {name: as_plain(item) for name, item in pairs if keep_all or item not in ("", None, ())}
     if isinstance(value, Mapping):
         return {str(key): as_plain(item) for key, item in value.items()}

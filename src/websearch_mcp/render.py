@@ -5,9 +5,11 @@ Third-party text stands between markers with a value that no page can know, so t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from websearch_core import budget, fence
+from websearch_core.hub.values import CallResult, FindResult, FoundTool
 from websearch_core.library import LibraryChange
 from websearch_core.values import (
     ConfigResult,
@@ -93,6 +95,10 @@ def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
             yield from _map(outcome)
         case ConfigResult():
             yield from (f"{name}: {value}" for name, value in {**outcome.configuration, **outcome.connection_test}.items())
+        case FindResult():
+            yield from _tools(outcome, nonce)
+        case CallResult():
+            yield from _reply(outcome, nonce)
         case SwitchResult():
             yield f"model: {outcome.previous_model} → {outcome.current_model}"
         case Report():
@@ -156,6 +162,40 @@ def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
 def _map(result: MapResult) -> Iterator[str]:
     yield f"{result.base_url}: {result.total} pages" + (f", mapped by {result.provider}" if result.provider else "")
     yield from (fence.clean(url) for url in result.results)
+
+
+def _tools(result: FindResult, nonce: str) -> Iterator[str]:
+    yield f"{result.total} of {result.searched} tools fit"
+    for tool in result.tools:
+        yield f"- {tool.id}" + (f" ({tool.upstream} is {tool.state})" if tool.state else "")
+        yield fence.fenced(_card(tool), origin=tool.upstream, nonce=nonce)
+    if result.tools:
+        yield "run one with call_tool"
+    if result.next_offset is not None:
+        yield f"more tools: find_tools with offset={result.next_offset}"
+
+
+def _card(tool: FoundTool) -> str:
+    """What an upstream says of its tool."""
+    schema = json.dumps(as_plain(tool.input_schema), ensure_ascii=False, separators=(",", ":"))
+    words = [f"named {tool.name!r}" if tool.name else "", tool.title, tool.description]
+    return "\n".join([*(one for one in words if one), f"input_schema: {schema}"])
+
+
+def _reply(result: CallResult, nonce: str) -> Iterator[str]:
+    if result.content:
+        yield fence.fenced(result.content, origin=result.tool, nonce=nonce)
+    if result.structured is not None:
+        text = json.dumps(as_plain(result.structured), ensure_ascii=False, separators=(",", ":"))
+        yield fence.fenced(text, origin=f"{result.tool} structured", nonce=nonce)
+    for part in result.parts:
+        facts = ", ".join(fact for fact in (part.mime_type, f"{part.size_bytes} bytes" if part.size_bytes else "") if fact)
+        yield f"{part.kind} ({facts})" if facts else part.kind
+        words = "\n".join(word for word in (part.title, part.text, part.uri) if word)
+        if words:
+            yield fence.fenced(words, origin=result.tool, nonce=nonce)
+    if result.next_start is not None:
+        yield f"more text: call_tool with reply_id={result.reply_id} and start={result.next_start}"
 
 
 def _listed(sources: tuple[Source, ...], nonce: str, *, first: int) -> Iterator[str]:

@@ -506,4 +506,21 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("HUB-FIND-02", "ADR 0018", "Words are found in other forms, inside identifiers, and in Chinese."),
     R("HUB-FIND-03", "ADR 0018", "The same tools and the same question give the same order, whatever came first."),
     R("HUB-FIND-04", "ADR 0018", "The index is updated by what changed alone, and is then what a new one would be."),
+    R(
+        "HUB-FIND-05",
+        "ADR 0018",
+        "A list of tools fits its budget; no tool is lost, and a schema never loses the names of its arguments.",
+    ),
+    # the hub: calls
+    R("HUB-CALL-01", "ADR 0018", "A call reaches its own upstream under the tool's raw name."),
+    R(
+        "HUB-CALL-02",
+        "ADR 0018",
+        "A call that may have run is sent again only when its tool is read-only or idempotent; otherwise the unknown outcome is said.",
+    ),
+    R("HUB-CALL-03", "ADR 0018", "A call is sent at most twice."),
+    R("HUB-CALL-04", "ADR 0018", "A tool that does not reply in its time is cancelled and never asked again by itself."),
+    R("HUB-CALL-05", "ADR 0018", "Text, structured content, images, sounds, links and resources of a reply are all kept."),
+    R("HUB-CALL-06", "ADR 0024", "A reply that was cut is read on without running its tool again."),
+    R("HUB-CALL-07", "ADR 0018", "Whatever an upstream says stands inside of fences that it cannot forge."),
 )

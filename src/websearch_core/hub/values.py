@@ -10,16 +10,25 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from websearch_core.values import Json, Secret, as_plain
+from annotated_types import Interval, Len
+
+from websearch_core.errors import InvalidInput
+from websearch_core.values import SCHEMA, Json, Outcome, Secret, as_plain, within_limits
 
 __all__ = [
+    "CallRequest",
+    "CallResult",
     "Catalog",
     "CatalogTool",
     "Cause",
     "CauseKind",
+    "FindRequest",
+    "FindResult",
+    "FoundTool",
     "HttpTransport",
+    "KeptReply",
     "OAuthClient",
     "Part",
     "PartKind",
@@ -170,8 +179,10 @@ class Part:
     kind: PartKind
     text: str = ""
     """Of a text block, or of a resource that is text."""
-    data: str = ""
-    """Base64, of an image, a sound or a resource that is bytes."""
+    data: str = dataclasses.field(default="", metadata={"plain": False})
+    """Base64, of an image, a sound or a resource that is bytes; in a block of its own beside the structured content."""
+    size_bytes: int = 0
+    """Of what `data` holds, or of what a link leads to as far as it is said."""
     mime_type: str = ""
     uri: str = ""
     """Of a link or a resource."""
@@ -243,3 +254,125 @@ class UpstreamStatus:
     retry_at: float | None = None
     """When the next connection is tried, in seconds of the clock of the machine; None when none is planned."""
     login_url: str = ""
+
+
+# --- what a model asks of the hub, and what comes of it ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindRequest:
+    """What a tool is wanted for."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    need: Annotated[str, Len(1, 1_000)]
+    """What it should do, or its name."""
+    upstream: Annotated[str, Len(0, 200)] = ""
+    """Only tools of this upstream."""
+    limit: Annotated[int, Interval(ge=1, le=20)] = 5
+    """Most tools to return."""
+    offset: Annotated[int, Interval(ge=0, le=100_000)] = 0
+    """First tool to return."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        if not self.need.strip():
+            raise InvalidInput("need must not be blank")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTool:
+    """A tool that fits. Everything but `id`, `upstream`, `score` and `state` is untrusted text."""
+
+    id: str
+    upstream: str
+    score: float | None = None
+    """Of BM25; None for an exact name."""
+    name: str = ""
+    """Raw, where it is not the second half of `id`."""
+    title: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+    schema_cut: bool = False
+    """Descriptions inside of the schema were left out for want of room."""
+    state: UpstreamState | Literal[""] = ""
+    """Of its upstream, where that is not ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindResult(Outcome):
+    """Tools that fit, best first."""
+
+    tools: tuple[FoundTool, ...] = ()
+    total: int = 0
+    """How many fit."""
+    next_offset: int | None = None
+    searched: int = 0
+    """How many tools there are."""
+    discovering: tuple[str, ...] = ()
+    """Upstreams whose tools are still awaited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """One call of a tool, or the rest of an earlier reply."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    tool: Annotated[str, Len(0, 300)] = ""
+    """Its id, from find_tools."""
+    arguments: dict[str, object] = dataclasses.field(default_factory=dict)
+    """By the tool's input_schema."""
+    reply_id: Annotated[str, Len(0, 64)] = ""
+    """Instead of tool: reply to read on."""
+    start: Annotated[int, Interval(ge=0, le=50_000_000)] = 0
+    """Character to read on from."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+
+    def __post_init__(self) -> None:
+        within_limits(self)
+        if isinstance(self.arguments, str):
+            object.__setattr__(self, "arguments", _decoded(self.arguments))
+        if not isinstance(self.arguments, dict):
+            raise InvalidInput("arguments must be an object")
+        if not self.tool.strip() and not self.reply_id:
+            raise InvalidInput("tool is required; find its id with find_tools")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult(Outcome):
+    """What a tool replied. Text and parts are untrusted."""
+
+    tool: str = ""
+    upstream: str = ""
+    content: str = ""
+    """Its text, from `start`."""
+    next_start: int | None = None
+    """Where call_tool with `reply_id` reads on."""
+    reply_id: str = ""
+    """Of a text that was cut."""
+    total_chars: int = 0
+    """Of the whole text."""
+    structured: Json = None
+    parts: tuple[Part, ...] = ()
+    """Images, sounds, links and resources; what they hold is in blocks of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReply:
+    """The text of a reply that was cut, to be read on."""
+
+    tool: str
+    upstream: str
+    text: str
+
+
+def _decoded(text: str) -> object:
+    """Arguments that came as a text of JSON."""
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise InvalidInput("arguments must be an object, not a text") from error

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
@@ -35,9 +35,12 @@ from websearch_core.errors import (
     OutOfCredit,
     ProviderError,
     RateLimited,
+    RequestRejected,
     Unreachable,
     WebSearchError,
 )
+from websearch_core.hub.ports import SERVICE, Upstream, UpstreamLink, Upstreams
+from websearch_core.hub.values import Cause
 from websearch_core.ports import (
     AnswerEngine,
     Cache,
@@ -53,6 +56,7 @@ from websearch_core.testing.fakes import FakeClock
 from websearch_core.values import (
     Answer,
     FetchRequest,
+    Json,
     Link,
     MapRequest,
     Note,
@@ -84,6 +88,8 @@ __all__ = [
     "ProbeContract",
     "SelectiveExtractorContract",
     "SourceFinderContract",
+    "UpstreamContract",
+    "UpstreamsContract",
 ]
 
 T = TypeVar("T")
@@ -1019,6 +1025,180 @@ class LibraryContract(_Suite):
         assert len(await library.entries()) == 3
 
 
+# --- upstreams ----------------------------------------------------------------------------------------------------
+
+
+class UpstreamContract(_Suite):
+    """Every `Upstream`, and the `UpstreamLink` that it opens.
+
+    Fixtures to give:
+        upstream: can be connected to, and has at least one tool; `tool` with `arguments` works.
+        mortal_upstream: one, and a function that kills its other side.
+        failing_upstream: cannot be connected to; usually with one parameter for every way to fail.
+        hanging_link: a `Hanging` live connection whose `tool` never replies.
+    Fixtures with a default:
+        tool, arguments: `echo` of a text.
+        secrets: texts that must not occur in any error.
+    """
+
+    @pytest.fixture
+    def upstream(self) -> Upstream:
+        raise NotImplementedError("give this suite an upstream that can be connected to")
+
+    @pytest.fixture
+    def mortal_upstream(self) -> tuple[Upstream, Callable[[], object]]:
+        raise NotImplementedError("give this suite an upstream and a function that kills its other side")
+
+    @pytest.fixture
+    def failing_upstream(self) -> Upstream:
+        raise NotImplementedError("give this suite an upstream that cannot be connected to")
+
+    @pytest.fixture
+    def hanging_link(self) -> Hanging[UpstreamLink]:
+        raise NotImplementedError("give this suite a live connection whose tool never replies")
+
+    @pytest.fixture
+    def tool(self) -> str:
+        return "echo"
+
+    @pytest.fixture
+    def arguments(self) -> Mapping[str, Json]:
+        return {"text": "hello"}
+
+    async def test_lists_each_tool_once_by_its_name(self, upstream: Upstream, tool: str) -> None:
+        async with _patient(), upstream.connect(_deaf) as link:
+            names = [one.name for one in await link.tools()]
+        assert tool in names
+        assert all(names)
+        assert len(set(names)) == len(names)
+
+    async def test_gives_tools_and_replies_that_are_json(
+        self, upstream: Upstream, tool: str, arguments: Mapping[str, Json]
+    ) -> None:
+        async with _patient(), upstream.connect(_deaf) as link:
+            for one in await link.tools():
+                _is_json(one)
+            _is_json(await link.call(tool, arguments))
+            _is_json(link.info)
+
+    async def test_replies_with_something(self, upstream: Upstream, tool: str, arguments: Mapping[str, Json]) -> None:
+        async with _patient(), upstream.connect(_deaf) as link:
+            reply = await link.call(tool, arguments)
+        assert reply.parts or reply.structured is not None
+        assert not reply.failed
+
+    async def test_replies_to_several_at_once_from_other_tasks(
+        self, upstream: Upstream, tool: str, arguments: Mapping[str, Json]
+    ) -> None:
+        async with _patient(), upstream.connect(_deaf) as link:
+            replies = await asyncio.gather(*(link.call(tool, arguments) for _ in range(5)))
+        assert not any(reply.failed for reply in replies)
+
+    async def test_a_tool_that_is_not_there_is_refused(self, upstream: Upstream) -> None:
+        """By an error of ours or by the tool's own word; never by a success."""
+        async with _patient(), upstream.connect(_deaf) as link:
+            try:
+                reply = await link.call("no such tool", {})
+            except RequestRejected as error:
+                _is_presentable(error, ())
+            else:
+                assert reply.failed
+
+    async def test_can_be_connected_to_again_after_it_was_left(
+        self, upstream: Upstream, tool: str, arguments: Mapping[str, Json]
+    ) -> None:
+        for _ in range(2):
+            async with _patient(), upstream.connect(_deaf) as link:
+                assert not (await link.call(tool, arguments)).failed
+
+    async def test_leaves_nothing_running(self, upstream: Upstream) -> None:
+        running = asyncio.all_tasks()
+        async with _patient(), upstream.connect(_deaf):
+            pass
+        left = asyncio.all_tasks() - running
+        assert not left, f"still running: {left}"
+
+    async def test_tells_that_the_other_side_is_gone_without_being_asked(
+        self, mortal_upstream: tuple[Upstream, Callable[[], object]]
+    ) -> None:
+        upstream, kill = mortal_upstream
+        async with _patient(), upstream.connect(_deaf) as link:
+            gone = asyncio.ensure_future(link.closed())
+            await asyncio.sleep(0)
+            assert not gone.done()
+            kill()
+            cause = await gone
+        assert isinstance(cause, Cause)
+
+    async def test_a_call_of_one_that_is_gone_is_an_error_of_ours(
+        self, mortal_upstream: tuple[Upstream, Callable[[], object]], tool: str, arguments: Mapping[str, Json]
+    ) -> None:
+        upstream, kill = mortal_upstream
+        async with _patient(), upstream.connect(_deaf) as link:
+            kill()
+            await link.closed()
+            with pytest.raises(ProviderError) as caught:
+                await link.call(tool, arguments)
+            assert caught.value.provider == SERVICE
+            with pytest.raises(ProviderError):
+                await link.tools()
+
+    async def test_fails_only_in_our_words(self, failing_upstream: Upstream, secrets: Sequence[str]) -> None:
+        with pytest.raises(ProviderError) as caught:
+            async with _patient(), failing_upstream.connect(_deaf):
+                pass
+        _is_presentable(caught.value, secrets)
+        assert caught.value.provider == SERVICE
+
+    async def test_leaves_nothing_open_when_a_call_is_cancelled(
+        self, hanging_link: Hanging[UpstreamLink], tool: str, arguments: Mapping[str, Json]
+    ) -> None:
+        await _cancelled(hanging_link, lambda link: link.call(tool, arguments))
+
+
+class UpstreamsContract(_Suite):
+    """Every `Upstreams`.
+
+    Fixtures to give:
+        upstreams: `ready` is ready with the tool `echo`; `off` is disabled; `locked` needs a login; `lost` is out of reach.
+    """
+
+    @pytest.fixture
+    def upstreams(self) -> Upstreams:
+        raise NotImplementedError("give this suite upstreams of which one is ready, one off, one locked and one lost")
+
+    async def test_shows_the_state_of_each_by_name(self, upstreams: Upstreams) -> None:
+        states = [(status.name, status.state) for status in upstreams.statuses()]
+        assert states == [("locked", "needs_auth"), ("lost", "unavailable"), ("off", "disabled"), ("ready", "ready")]
+        for status in upstreams.statuses():
+            _is_json(status)
+
+    async def test_has_the_tools_of_what_is_ready(self, upstreams: Upstreams) -> None:
+        catalog = upstreams.catalog()
+        assert "ready__echo" in {one.id for one in catalog.tools if one.standing == "visible"}
+        assert [one.id for one in catalog.tools] == sorted(one.id for one in catalog.tools)
+
+    async def test_gives_the_same_catalog_until_something_changes(self, upstreams: Upstreams) -> None:
+        assert upstreams.catalog() is upstreams.catalog()
+
+    async def test_gives_a_connection_that_works(self, upstreams: Upstreams) -> None:
+        link = await _soon(upstreams.link("ready"))
+        assert not (await _soon(link.call("echo", {"text": "hello"}))).failed
+        assert await _soon(upstreams.link("ready")) is link
+
+    @pytest.mark.parametrize(("name", "kind"), [("off", NotAllowed), ("locked", AuthRejected), ("lost", Unreachable)])
+    async def test_says_why_there_is_no_connection(self, upstreams: Upstreams, name: str, kind: type[WebSearchError]) -> None:
+        with pytest.raises(kind) as caught:
+            await _soon(upstreams.link(name))
+        _is_presentable(caught.value, ())
+        assert name in caught.value.message
+
+    async def test_knows_how_each_is_configured_and_no_others(self, upstreams: Upstreams) -> None:
+        assert all(upstreams.spec(status.name).name == status.name for status in upstreams.statuses())
+        with pytest.raises(KeyError):
+            upstreams.spec("nobody")
+
+
 # --- probes -------------------------------------------------------------------------------------------------------
 
 
@@ -1145,6 +1325,15 @@ class ConfigurationContract(_Suite):
 
 
 # --- what the suites check with -----------------------------------------------------------------------------------
+
+
+def _deaf() -> None:
+    """Hears that tools changed, and does nothing."""
+
+
+def _patient() -> asyncio.Timeout:
+    """Longer than a call: a connection may be a process that starts."""
+    return asyncio.timeout(4 * WAIT_S)
 
 
 async def _soon(call: Awaitable[T]) -> T:

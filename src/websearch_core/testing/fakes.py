@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import re
 import time
 from collections import deque
@@ -19,20 +20,37 @@ from typing import Generic, TypeAlias, TypeVar
 from websearch_core import urls
 from websearch_core.errors import (
     AuthRejected,
+    NotAllowed,
     NotConfigured,
     OutOfCredit,
     ProviderError,
     RateLimited,
+    RequestRejected,
     Unreachable,
     WebSearchError,
 )
 from websearch_core.events import Fact
+from websearch_core.hub import registry
+from websearch_core.hub.ports import SERVICE, UpstreamLink
+from websearch_core.hub.values import (
+    Catalog,
+    Cause,
+    Part,
+    StdioTransport,
+    ToolReply,
+    UpstreamInfo,
+    UpstreamSpec,
+    UpstreamState,
+    UpstreamStatus,
+    UpstreamTool,
+)
 from websearch_core.ports import Filter
 from websearch_core.values import (
     Answer,
     FetchRequest,
     Health,
     IndexRun,
+    Json,
     LibraryEntry,
     Link,
     MapRequest,
@@ -58,6 +76,9 @@ __all__ = [
     "FakeLibrary",
     "FakeMapper",
     "FakeProbe",
+    "FakeUpstream",
+    "FakeUpstreamLink",
+    "FakeUpstreams",
     "Gate",
     "RecordedSpan",
     "RecordingObserver",
@@ -511,6 +532,146 @@ class FakeLibrary:
 
 def _is_below(url: str, prefix: str) -> bool:
     return url == prefix or url.startswith(prefix.rstrip("/") + "/")
+
+
+ECHO = UpstreamTool(
+    name="echo",
+    description="Repeat the text.",
+    input_schema={"type": "object", "properties": {"text": {"type": "string"}}},
+    read_only=True,
+)
+FAKE_INFO = UpstreamInfo(name="fake", version="1")
+CONNECTION_GONE = Cause(kind="closed", text="the connection is gone")
+
+
+class FakeUpstreamLink:
+    """A live connection by script; without one every tool repeats its arguments as text."""
+
+    def __init__(
+        self,
+        tools: Sequence[UpstreamTool] = (ECHO,),
+        script: Script[ToolReply] | None = None,
+        *,
+        info: UpstreamInfo = FAKE_INFO,
+    ) -> None:
+        self.info = info
+        self.listed = tuple(tools)
+        self.called: list[tuple[str, Mapping[str, Json]]] = []
+        self._play = None if script is None else _Play(script)
+        self._gone: Cause | None = None
+        self._closed = asyncio.Event()
+
+    async def tools(self) -> tuple[UpstreamTool, ...]:
+        """What is in `listed`."""
+        self._require_open()
+        return self.listed
+
+    async def call(self, tool: str, arguments: Mapping[str, Json], /) -> ToolReply:
+        """The next step of the script, as it is."""
+        self._require_open()
+        if tool not in {one.name for one in self.listed}:
+            raise RequestRejected("there is no such tool", provider=SERVICE)
+        self.called.append((tool, arguments))
+        if self._play is not None:
+            return await self._play.next()
+        return ToolReply(parts=(Part(kind="text", text=json.dumps(arguments, sort_keys=True)),))
+
+    async def closed(self) -> Cause:
+        """Wait for `drop`."""
+        await self._closed.wait()
+        return self._gone or CONNECTION_GONE
+
+    def drop(self, cause: Cause = CONNECTION_GONE) -> None:
+        """The other side is gone."""
+        self._gone = self._gone or cause
+        self._closed.set()
+
+    def _require_open(self) -> None:
+        if self._gone is not None:
+            raise Unreachable(self._gone.text or "the connection is gone", provider=SERVICE)
+
+
+class FakeUpstream:
+    """A way to an upstream: each connection is the next step of the script; without one a new `FakeUpstreamLink` each time."""
+
+    def __init__(self, spec: UpstreamSpec | None = None, script: Script[FakeUpstreamLink] | None = None) -> None:
+        self.spec = spec or UpstreamSpec(name="fake", transport=StdioTransport(command="fake"))
+        self.links: list[FakeUpstreamLink] = []
+        """All that were opened."""
+        self.open: list[FakeUpstreamLink] = []
+        self.notify: Callable[[], None] = lambda: None
+        """Tells that the list of tools is another now."""
+        self._play = None if script is None else _Play(script)
+
+    @asynccontextmanager
+    async def connect(self, changed: Callable[[], None], /) -> AsyncIterator[FakeUpstreamLink]:
+        """Open the next connection; leaving drops it."""
+        link = FakeUpstreamLink() if self._play is None else await self._play.next()
+        self.notify = changed
+        self.links.append(link)
+        self.open.append(link)
+        try:
+            yield link
+        finally:
+            self.open.remove(link)
+            link.drop()
+
+
+class FakeUpstreams:
+    """Upstreams as they stand: tools by upstream, and for each the connections that it will have, one after the other."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, Sequence[UpstreamTool]] = MappingProxyType({"fake": (ECHO,)}),
+        *,
+        links: Mapping[str, Sequence[UpstreamLink]] = MappingProxyType({}),
+        states: Mapping[str, UpstreamState] = MappingProxyType({}),
+        specs: Iterable[UpstreamSpec] = (),
+    ) -> None:
+        """`states`: of those that are not ready; `initializing` awaits its first tools."""
+        self.states = dict(states)
+        self._specs = {name: UpstreamSpec(name=name, transport=StdioTransport(command=name)) for name in tools}
+        self._specs |= {spec.name: spec for spec in specs}
+        self._links = {name: list(links.get(name, (FakeUpstreamLink(tools.get(name, ())),))) for name in self._specs}
+        self.registry = registry.Registry()
+        for name, spec in self._specs.items():
+            self.registry, _ = registry.respecified(self.registry, spec)
+            if self.states.get(name) != "initializing":
+                self.list(name, tools.get(name, ()))
+
+    def list(self, upstream: str, tools: Sequence[UpstreamTool]) -> None:
+        """The upstream lists these now."""
+        self.registry, _ = registry.listed(self.registry, upstream, tools)
+
+    def catalog(self) -> Catalog:
+        """What the lists come to."""
+        return self.registry.catalog
+
+    def statuses(self) -> tuple[UpstreamStatus, ...]:
+        """As told."""
+        return tuple(
+            UpstreamStatus(name=name, transport="stdio", state=self.states.get(name, "ready")) for name in sorted(self._specs)
+        )
+
+    def spec(self, upstream: str, /) -> UpstreamSpec:
+        """As given, or one that was made up."""
+        return self._specs[upstream]
+
+    async def link(self, upstream: str, /, *, after: UpstreamLink | None = None) -> UpstreamLink:
+        """The first connection; after one, the next, and when there is none any more it is out of reach."""
+        state = self.states.get(upstream, "ready")
+        if state == "disabled":
+            raise NotAllowed(f"{upstream} is disabled", provider=SERVICE)
+        if state == "needs_auth":
+            raise AuthRejected(f"{upstream} needs a login", provider=SERVICE)
+        if state == "initializing":
+            await asyncio.Event().wait()
+        links = self._links[upstream]
+        if after is not None and links and links[0] is after:
+            del links[0]
+        if state == "unavailable" or not links:
+            raise Unreachable(f"{upstream} is out of reach", provider=SERVICE)
+        return links[0]
 
 
 class FakeProbe:
