@@ -17,6 +17,7 @@ import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import Transport
+from mcp.client.auth import OAuthFlowError
 from mcp.client.session import ElicitationFnT, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -435,6 +436,8 @@ class Session:
             return self._error(type(first), first.message, kind, hint=first.hint)
         if isinstance(first, httpx2.HTTPStatusError):
             fate = Fate(status=first.response.status_code, challenge=first.response.headers.get("www-authenticate", ""))
+        if isinstance(first, OAuthFlowError):
+            return self._error(AuthRejected, f"the login failed ({type(first).__name__})", "auth")
         if wants_login(fate):
             return self._error(AuthRejected, "it wants a login", "auth", hint=f"Run: websearch upstream login {self._spec.name}")
         if link.child is not None and (ending := link.child.ending()):
