@@ -272,6 +272,13 @@ class SearchSettings:
     fallback_sources: int = option(
         5, env=("GROK_SEARCH_FALLBACK_SOURCES",), ge=1, le=20, help="Pages to return when the engine fails."
     )
+    candidates: int = option(
+        10, ge=1, le=20, help="Pages to ask a finder for at least; the best of them are returned, and copies left out."
+    )
+    hosts: str = option(
+        "",
+        help="File that says what hosts are, for ranking. Unset: `hosts.toml` beside the configuration file.",
+    )
     inline_sources: int = option(
         5, env=("GROK_SEARCH_MAX_INLINE_SOURCES",), ge=0, le=20, help="Sources listed with an answer; the rest by `get_sources`."
     )
@@ -558,6 +565,11 @@ class Settings:
         """Whether the address is one that a login's token may go to: the vendor's, or where a stand-in on this machine is."""
         own = self.xai.oauth_issuer if _is_loopback(urls.host(self.xai.oauth_issuer)) else f"https://{XAI_HOST}"
         return urls.origin(self.xai.api_url) == urls.origin(own)
+
+    @property
+    def hosts_file(self) -> Path:
+        """The operator's own hosts for ranking; it need not exist."""
+        return _path(self.search.hosts) if self.search.hosts else self.config_file.with_name("hosts.toml")
 
     def engine_kind(self) -> str:
         """`xai`, `chat`, `none`, `echo` or a plugin's name: what `engine.kind` comes to."""

@@ -10,7 +10,7 @@ from websearch_core import fence, urls
 from websearch_core.citations import unite
 from websearch_core.values import Freshness, Note, SearchQuery, Source
 
-__all__ = ["DAYS", "filtered", "labelled", "merged"]
+__all__ = ["DAYS", "enriched", "filtered", "labelled", "merged"]
 
 DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
 
@@ -18,6 +18,14 @@ DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
 def merged(*groups: Iterable[Source]) -> tuple[Source, ...]:
     """All sources once, in the order of the groups; the first keeps place and provenance, later ones fill what it lacks."""
     return unite(source for group in groups for source in group)
+
+
+def enriched(sources: Iterable[Source], extras: Iterable[Source], *, wanted: int) -> tuple[Source, ...]:
+    """The sources, then the first `wanted` extras that are not among them; an extra that is fills what its source lacks."""
+    known, further = tuple(sources), tuple(extras)
+    keys = {urls.canonical(source.url) for source in known}
+    new = [extra for extra in further if urls.canonical(extra.url) not in keys]
+    return merged(known, (extra for extra in further if urls.canonical(extra.url) in keys), new[:wanted])
 
 
 def labelled(sources: Iterable[Source], label: str) -> tuple[Source, ...]:

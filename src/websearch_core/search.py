@@ -31,6 +31,7 @@ from websearch_core.errors import (
 from websearch_core.events import SILENT, Observer
 from websearch_core.inflight import InFlight, settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
+from websearch_core.ranking import Ranking
 from websearch_core.values import Answer, ErrorDetail, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
 
 __all__ = ["Search", "SearchRules"]
@@ -48,6 +49,8 @@ class SearchRules:
     extra_sources: int = 3
     """For a query that does not say, when a finder is configured."""
     fallback_sources: int = 5
+    candidates: int = 10
+    """Pages to ask a finder for where fewer are wanted, so that there is something to choose from."""
     inline_sources: int = 5
     deadline_s: float = 270.0
     extras_allowance_s: float = 20.0
@@ -78,6 +81,7 @@ class Search:
     extractor: Extractor
     cache: Cache
     rules: SearchRules = SearchRules()
+    ranking: Ranking = field(default_factory=Ranking)
     observe: Observer = SILENT
     now: Callable[[], float] = time.time
     running: InFlight = field(default_factory=InFlight)
@@ -185,7 +189,7 @@ class Search:
             wanted = max(wanted, self.rules.fallback_sources)
         if not wanted or not self._has_finder(query):
             return None
-        asked = dataclasses.replace(query, extra_sources=min(wanted, 20))
+        asked = dataclasses.replace(query, extra_sources=min(max(wanted, self.rules.candidates), 20))
         with deadline.within(clock.left()):
             run = self.running.joined(f"find:{fingerprint.of_query(asked)}", lambda: self.finder.find(asked))
             return await joined.enter_async_context(run)
@@ -233,12 +237,16 @@ class Search:
         """The whole result, before it is cut to size."""
         if isinstance(found, SourceList):
             items, notes = merge.filtered(found.items, query, today=self._today())
-            found = dataclasses.replace(found, items=items, notes=(*found.notes, *notes))
+            ranked = self.ranking([items], query.query, today=self._today(), fresh=query.fresh_within != "any")
+            folded = (Note(code="copies_folded", text=f"{ranked.folded} copies of listed pages were left out"),) * (
+                ranked.folded > 0
+            )
+            found = dataclasses.replace(found, items=ranked.sources, notes=(*found.notes, *notes, *folded))
         empty = SearchResult(session_id=session_id)
         if isinstance(answer, Answer):
             return _answered(empty, answer, found, _wanted(query, self.rules))
         if self._no_engine:
-            return _extracts(empty, found)
+            return _extracts(empty, found, limit=max(_wanted(query, self.rules), self.rules.fallback_sources))
         if self.rules.source_fallback == "never":
             found = None
         return _fallback(empty, answer, found, limit=self.rules.fallback_sources)
@@ -305,12 +313,11 @@ def _wanted(query: SearchQuery, rules: SearchRules) -> int:
 
 
 def _answered(empty: SearchResult, answer: Answer, found: Found, wanted: int) -> SearchResult:
-    extras = found.items[:wanted] if isinstance(found, SourceList) else ()
-    label = f"{found.provider}_enrichment" if isinstance(found, SourceList) else ""
+    extras = merge.labelled(found.items, f"{found.provider}_enrichment") if isinstance(found, SourceList) else ()
     result = dataclasses.replace(
         empty,
         content=answer.text,
-        sources=merge.merged(answer.sources, merge.labelled(extras, label)),
+        sources=merge.enriched(answer.sources, extras, wanted=wanted),
         search_provider=answer.engine,
         model=answer.model,
         usage=answer.usage,
@@ -331,17 +338,18 @@ def _incomplete(result: SearchResult, cut: Note) -> SearchResult:
     return dataclasses.replace(result, status="partial_success", partial=True, error_detail=detail, next_action=action)
 
 
-def _extracts(empty: SearchResult, found: Found) -> SearchResult:
+def _extracts(empty: SearchResult, found: Found, *, limit: int) -> SearchResult:
     """The result without any engine: verbatim passages, labelled as such."""
     if not isinstance(found, SourceList) or not found.items:
         return _nothing(empty, (), found)
-    lead = f"Verbatim extracts from {len(found.items)} pages found by {found.provider}; no model wrote or checked them."
-    extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in found.items)
+    items = found.items[:limit]
+    lead = f"Verbatim extracts from {len(items)} pages found by {found.provider}; no model wrote or checked them."
+    extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in items)
     return dataclasses.replace(
         empty,
         content="\n\n".join([lead, *(extract.rstrip() for extract in extracts)]),
-        sources=merge.labelled(found.items, found.provider),
-        sources_count=len(found.items),
+        sources=merge.labelled(items, found.provider),
+        sources_count=len(items),
         search_provider=found.provider,
         notes=found.notes,
     )

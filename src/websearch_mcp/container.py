@@ -41,6 +41,7 @@ from websearch_core.ports import (
     Probe,
     SourceFinder,
 )
+from websearch_core.ranking import Ranking
 from websearch_core.redaction import RedactedCache
 from websearch_core.retry import RetryPolicy
 from websearch_core.search import Search, SearchRules
@@ -211,6 +212,7 @@ class _Parts:
             require_sources=chosen.require_sources,  # type: ignore[arg-type] # checked by its choices
             extra_sources=self._settings.extra_sources(),
             fallback_sources=chosen.fallback_sources,
+            candidates=chosen.candidates,
             inline_sources=chosen.inline_sources,
             deadline_s=chosen.deadline_s,
             extras_allowance_s=chosen.extras_allowance_s,
@@ -226,10 +228,16 @@ class _Parts:
             extractor=self._box.resolve(Extractor),
             cache=self._box.resolve(Cache),
             rules=rules,
+            ranking=self._ranking(),
             observe=self._observe,
         )
         self._own(use.running)
         return use
+
+    def _ranking(self) -> Ranking:
+        from websearch_adapters import hosts
+
+        return Ranking(hosts=hosts.read([hosts.BUILT_IN, self._settings.hosts_file]))
 
     def sources(self) -> Sources:
         return Sources(cache=self._box.resolve(Cache))

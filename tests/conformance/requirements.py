@@ -523,4 +523,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("HUB-CALL-05", "ADR 0018", "Text, structured content, images, sounds, links and resources of a reply are all kept."),
     R("HUB-CALL-06", "ADR 0024", "A reply that was cut is read on without running its tool again."),
     R("HUB-CALL-07", "ADR 0018", "Whatever an upstream says stands inside of fences that it cannot forge."),
+    R("OURS-RANK-01", "ADR 0047", "Found pages are ordered by agreement of finders, match with the question, place and age."),
+    R("OURS-RANK-02", "ADR 0047", "A copy of a listed page is folded into it, and a note says how many were."),
+    R("OURS-RANK-03", "ADR 0047", "Official places come before others that match alike, and hosts take turns."),
+    R("OURS-RANK-04", "ADR 0047", "What hosts are is data: the operator's file adds to the product's and overrules it."),
 )

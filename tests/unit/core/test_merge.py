@@ -21,6 +21,15 @@ def test_a_duplicate_fills_what_the_first_lacks_and_changes_nothing_else() -> No
     assert (one.title, one.description) == ("Title", "d")
 
 
+@pytest.mark.requirement("EDGE-10")
+def test_an_extra_that_is_cited_already_fills_its_source_and_takes_no_place() -> None:
+    cited = Source(url="https://a.example/x", provider="grok_responses", evidence="cited")
+    extras = [Source(url="https://a.example/x", title="X"), *(Source(url=f"https://{name}.example") for name in "bcd")]
+    united = merge.enriched([cited], extras, wanted=2)
+    assert [source.url for source in united] == ["https://a.example/x", "https://b.example", "https://c.example"]
+    assert united[0] == Source(url="https://a.example/x", title="X", provider="grok_responses", evidence="cited")
+
+
 def test_subdomains_pass_and_impostors_do_not() -> None:
     sources = [Source(url=url) for url in ("https://docs.a.example/", "https://nota.example/", "https://a.example/")]
     kept, notes = merge.filtered(sources, SearchQuery(query="q", include_domains=("a.example",)), today=TODAY)
