@@ -485,6 +485,12 @@ class ServerSettings:
         ("core", "admin"), env=("WEBSEARCH_TOOLSETS",), choices=("core", "admin", "planning"), help="Groups of tools to offer."
     )
     name: str = option(APP, help="Name of the server on the wire.")
+    max_tokens: int = option(
+        0,
+        ge=0,
+        le=200_000,
+        help="Most tokens (cl100k) of a result, beside its characters; 0: characters only. Needs the extra `tokens`.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

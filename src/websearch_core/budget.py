@@ -1,7 +1,9 @@
 """Make a result fit a number of characters, saying what was cut and where to read on.
 
-The measure is the serialised result: compact JSON with escapes counted. Pieces of a text join to exactly that text. A cut
-never splits a character, a combined character or a web address.
+The measure is the serialised result: compact JSON with escapes counted, in characters and, where `in_tokens` is around the
+call, in tokens as well. Pieces of a text join to exactly that text. A cut never splits a character, a combined character or
+a web address, and stays out of a code fence or table that began in the second half of the piece. Pages that come along with
+a search are no pieces but excerpts: the passages that answer the question.
 """
 
 from __future__ import annotations
@@ -10,23 +12,70 @@ import dataclasses
 import json
 import re
 import unicodedata
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias, TypeVar
 
+from websearch_core import excerpts
 from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Source, SourcesResult, as_plain
 
-__all__ = ["fit_fetch", "fit_map", "fit_search", "fit_sources", "json_chars", "piece"]
+__all__ = ["fit_fetch", "fit_map", "fit_search", "fit_sources", "in_tokens", "json_chars", "piece", "within"]
 
-R = TypeVar("R", SearchResult, FetchResult, MapResult)
+R = TypeVar("R", SearchResult, FetchResult, MapResult, SourcesResult)
+L = TypeVar("L", SearchResult, MapResult, SourcesResult)
+F = TypeVar("F")
+Count: TypeAlias = Callable[[str], int]
+"""Text → its tokens."""
+SMALLEST_CHARS = 1_000
+"""No result is made smaller for the sake of tokens."""
 RESERVE_CHARS = 200
 """Kept free for the marks of a cut: a note and two numbers."""
 HEADER_DESCRIPTION_CHARS = 400
+HEADER_TITLE_CHARS = 300
+TOO_LONG = "{} left out: the address alone is longer than max_chars allows"
 _ADDRESS = re.compile(r"https?://[^\s<>\"`|]*", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+LONGEST_CHARACTER = 64
+"""Code points of a combined character; a longer run of joining ones is an attack and is cut like text."""
 _LONGEST_ADDRESS_CHARS = 2_048
+LONGEST_HEADER_CHARS = 400
+_tokens: ContextVar[tuple[Count, int] | None] = ContextVar("tokens", default=None)
+
+
+@contextmanager
+def in_tokens(count: Count, most: int) -> Iterator[None]:
+    """Results that are made to fit inside also have at most `most` tokens."""
+    token = _tokens.set((count, most))
+    try:
+        yield
+    finally:
+        _tokens.reset(token)
+
+
+def within(fit: Callable[[int], F], max_chars: int) -> F:
+    """What `fit` makes of `max_chars`, or of fewer where that has too many tokens."""
+    result = fit(max_chars)
+    limit = _tokens.get()
+    if limit is None:
+        return result
+    count, most = limit
+    while max_chars > SMALLEST_CHARS:
+        used = count(_json(result))
+        if used <= most:
+            break
+        max_chars = max(min(max_chars * most // used * 19 // 20, max_chars - 1), SMALLEST_CHARS)
+        result = fit(max_chars)
+    return result
 
 
 def json_chars(value: object) -> int:
     """Characters of the value as compact JSON."""
-    return len(json.dumps(as_plain(value), ensure_ascii=False, separators=(",", ":")))
+    return len(_json(value))
+
+
+def _json(value: object) -> str:
+    return json.dumps(as_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def piece(text: str, start: int, room: int) -> tuple[str, int | None]:
@@ -43,51 +92,60 @@ def piece(text: str, start: int, room: int) -> tuple[str, int | None]:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if _escaped(rest[:middle]) <= room else (low, middle - 1)
     end = _good_end(text, start, start + low)
-    while start < end < len(text) and _joined(text, end):
-        end -= 1
-    if end <= start:  # not even one whole character fits: give it all the same
+    back = end
+    while start < back < len(text) and end - back < LONGEST_CHARACTER and _joined(text, back):
+        back -= 1
+    if start < back and not (back < len(text) and _joined(text, back)):
+        end = back
+    elif end - start < LONGEST_CHARACTER:  # not even one whole character fits: give it all the same
         end = start + 1
-        while end < len(text) and _joined(text, end):
+        while end < len(text) and end - start < LONGEST_CHARACTER and _joined(text, end):
             end += 1
     return text[start:end], end if end < len(text) else None
 
 
-def fit_search(result: SearchResult, max_chars: int, *, inline: int, body_chars: int = 15_000) -> SearchResult:
+def fit_search(result: SearchResult, max_chars: int, *, inline: int, body_chars: int = 15_000, query: str = "") -> SearchResult:
     """A whole search result cut to `max_chars`: headers of the first `inline` sources, the answer, then page texts.
 
-    A page's text takes at most `body_chars`, so that the first page does not take the room of all.
+    A page's text takes at most `body_chars`, so that the first page does not take the room of all; a longer page is cut to
+    the passages that answer `query`.
     """
-    shown = tuple(_header(source) for source in result.sources[:inline])
-    base = dataclasses.replace(result, content="", sources=shown, sources_count=len(result.sources), unverified_answer="")
-    while len(base.sources) > 1 and json_chars(base) > max_chars * 0.6:
-        base = dataclasses.replace(base, sources=base.sources[:-1])
-    base = _counted(base, len(result.sources))
+    return within(lambda room: _search_in(result, room, inline=inline, body_chars=body_chars, query=query), max_chars)
+
+
+def _search_in(result: SearchResult, max_chars: int, *, inline: int, body_chars: int, query: str) -> SearchResult:
+    base = dataclasses.replace(result, content="", sources=(), sources_count=len(result.sources), unverified_answer="")
+    base = _lean(base, max_chars // 2)
+    shown, passed = _headers(result.sources[:inline], max_chars * 6 // 10 - json_chars(base))
+    rest = passed if passed < len(result.sources) else None
+    base = dataclasses.replace(base, sources=shown, next_offset=rest)
+    if len(shown) < passed:
+        base = _noted(base, TOO_LONG.format(passed - len(shown)))
     room = max_chars - RESERVE_CHARS - json_chars(base)
     unverified, _ = piece(result.unverified_answer, 0, room // 3) if result.unverified_answer else ("", None)
     content, next_start = piece(result.content, 0, room - _escaped(unverified)) if result.content else ("", None)
     fitted = dataclasses.replace(base, content=content, next_start=next_start, unverified_answer=unverified)
     if next_start is not None:
         fitted = _noted(fitted, f"answer cut after {next_start} characters; get_sources with start={next_start} reads on")
-    return _with_bodies(fitted, result.sources, max_chars, body_chars)
+    return _with_bodies(fitted, result.sources, max_chars, body_chars, query)
 
 
 def fit_sources(
     result: SourcesResult, everything: tuple[Source, ...], content: str, start: int | None, max_chars: int
 ) -> SourcesResult:
     """A page of sources from `result.offset`, at most as many as `result.sources` holds, then the answer's text from `start`."""
-    base = dataclasses.replace(result, sources=(), content="")
-    room = max_chars - RESERVE_CHARS - json_chars(base)
-    kept: list[Source] = []
-    for source in result.sources:
-        header = _header(source)
-        room -= json_chars(header) + 1
-        if room < 0 and kept:
-            break
-        kept.append(header)
-    end = result.offset + len(kept)
-    fitted = dataclasses.replace(
-        base, sources=tuple(kept), sources_count=len(kept), next_offset=end if end < len(everything) else None
-    )
+    return within(lambda room: _sources_in(result, everything, content, start, room), max_chars)
+
+
+def _sources_in(
+    result: SourcesResult, everything: tuple[Source, ...], content: str, start: int | None, max_chars: int
+) -> SourcesResult:
+    base = _lean(dataclasses.replace(result, sources=(), content=""), max_chars // 2)
+    kept, passed = _headers(result.sources, max_chars - RESERVE_CHARS - json_chars(base))
+    end = result.offset + passed
+    fitted = dataclasses.replace(base, sources=kept, sources_count=len(kept), next_offset=end if end < len(everything) else None)
+    if len(kept) < passed:
+        fitted = _noted(fitted, TOO_LONG.format(passed - len(kept)))
     if start is not None and start < len(content):
         text, next_start = piece(content, start, max_chars - RESERVE_CHARS - json_chars(fitted))
         fitted = dataclasses.replace(fitted, content=text, next_start=next_start)
@@ -95,8 +153,14 @@ def fit_sources(
 
 
 def fit_fetch(result: FetchResult, max_chars: int) -> FetchResult:
-    """The piece of a page from `result.start` that fits."""
+    """The piece of a page from `result.start` that fits; one that begins inside a table is told the table's header."""
+    return within(lambda room: _fetch_in(result, room), max_chars)
+
+
+def _fetch_in(result: FetchResult, max_chars: int) -> FetchResult:
     base = dataclasses.replace(result, content="", total_chars=len(result.content))
+    if header := _header_above(result.content, result.start):
+        base = dataclasses.replace(base, notes=(*base.notes, Note(code="table_continued", text=header)))
     text, next_start = piece(result.content, result.start, max_chars - RESERVE_CHARS - json_chars(base))
     fitted = dataclasses.replace(base, content=text, next_start=next_start)
     return fitted if next_start is None else _noted(fitted, f"cut; web_fetch with start={next_start} reads on")
@@ -104,22 +168,31 @@ def fit_fetch(result: FetchResult, max_chars: int) -> FetchResult:
 
 def fit_map(result: MapResult, max_chars: int) -> MapResult:
     """The addresses from `result.offset` that fit."""
-    base = dataclasses.replace(result, results=(), total=len(result.results))
+    return within(lambda room: _map_in(result, room), max_chars)
+
+
+def _map_in(result: MapResult, max_chars: int) -> MapResult:
+    base = _lean(dataclasses.replace(result, results=(), total=len(result.results)), max_chars // 2)
     room = max_chars - RESERVE_CHARS - json_chars(base)
     kept: list[str] = []
+    end = result.offset
     for url in result.results[result.offset :]:
-        room -= _escaped(url) + 3
-        if room < 0 and kept:
+        cost = _escaped(url) + 3
+        if cost > room and kept:
             break
-        kept.append(url)
-    end = result.offset + len(kept)
+        end += 1
+        if cost <= room:
+            kept.append(url)
+            room -= cost
+    if end - result.offset > len(kept):
+        base = _noted(base, TOO_LONG.format(end - result.offset - len(kept)))
     if end >= len(result.results):
         return dataclasses.replace(base, results=tuple(kept))
     return _noted(dataclasses.replace(base, results=tuple(kept), next_offset=end), f"cut; web_map with offset={end} reads on")
 
 
-def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: int, body_chars: int) -> SearchResult:
-    """Page texts into the room that is left, shared evenly in the order of the sources."""
+def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: int, body_chars: int, query: str) -> SearchResult:
+    """Page texts into the room that is left, shared evenly in the order of the sources; what a page leaves, the next may take."""
     wanting = [index for index, source in enumerate(result.sources) if sources[index].content]
     shown = list(result.sources)
     for count, index in enumerate(wanting):
@@ -127,21 +200,49 @@ def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: i
         room = min(left // (len(wanting) - count) - 60, body_chars)
         if room < 200:
             break
-        text, next_start = piece(sources[index].content, 0, room)
-        shown[index] = dataclasses.replace(shown[index], content=text, next_start=next_start)
+        part = excerpts.excerpt(sources[index].content, query, room, measure=_escaped)
+        shown[index] = dataclasses.replace(shown[index], content=part.text, next_start=part.next_start)
     return dataclasses.replace(result, sources=tuple(shown))
 
 
-def _counted(result: SearchResult, total: int) -> SearchResult:
-    shown = len(result.sources)
-    return dataclasses.replace(result, next_offset=shown if shown < total else None)
+def _lean(base: L, room: int) -> L:
+    """The result without the notes and diagnostics that would leave no room for what was asked for."""
+    notes = base.notes
+    while base.notes and json_chars(base) > room:
+        base = dataclasses.replace(base, notes=base.notes[:-1])
+    if json_chars(base) > room and base.error_detail is not None:
+        base = dataclasses.replace(base, error_detail=dataclasses.replace(base.error_detail, diagnostics={}))
+    left_out = len(notes) - len(base.notes)
+    return _noted(base, f"{left_out} notes left out") if left_out else base
+
+
+def _headers(sources: tuple[Source, ...], room: int) -> tuple[tuple[Source, ...], int]:
+    """The first headers that fit, and how many sources they stand for: one whose address alone is too long is passed over."""
+    kept: list[Source] = []
+    passed = 0
+    for source in sources:
+        whole = _header(source)
+        forms = (
+            (whole,)
+            if kept
+            else (whole, dataclasses.replace(whole, description=""), Source(url=source.url, provider=source.provider))
+        )
+        fitting = next((form for form in forms if json_chars(form) + 1 <= room), None)
+        if fitting is None and kept:
+            break
+        passed += 1
+        if fitting is not None:
+            kept.append(fitting)
+            room -= json_chars(fitting) + 1
+    return tuple(kept), passed
 
 
 def _header(source: Source) -> Source:
     description, more = piece(source.description, 0, HEADER_DESCRIPTION_CHARS) if source.description else ("", None)
+    title, _ = piece(source.title, 0, HEADER_TITLE_CHARS) if source.title else ("", None)
     return dataclasses.replace(
         source,
-        title=source.title[:300],
+        title=title,
         description=f"{description.rstrip()} …" if more is not None else description,
         content="",
         next_start=None,
@@ -166,10 +267,36 @@ def _good_end(text: str, start: int, end: int) -> int:
         if found > start:
             end = found + len(mark)
             break
+    block = _block_around(text, end)
+    if block > start + (end - start) // 2:
+        return block
     low = max(start, end - _LONGEST_ADDRESS_CHARS)
     around = text[low : end + _LONGEST_ADDRESS_CHARS]
     split = next((found for found in _ADDRESS.finditer(around) if found.start() < end - low < found.end()), None)
     return low + split.start() if split and low + split.start() > start else end
+
+
+def _block_around(text: str, end: int) -> int:
+    """Where the code fence or table begins that goes on at `end`; -1 outside of any."""
+    fences = [found.start() for found in _FENCE_LINE.finditer(text, 0, end)]
+    return fences[-1] if len(fences) % 2 else _table_around(text, end)
+
+
+def _table_around(text: str, place: int) -> int:
+    """Where the table begins whose row stands at `place`; -1 when none does, or it begins there."""
+    begin, at = -1, text.rfind("\n", 0, place) + 1
+    if not text.startswith("|", at):
+        return -1
+    while at > 0 and text.startswith("|", above := text.rfind("\n", 0, at - 1) + 1):
+        begin = at = above
+    return begin
+
+
+def _header_above(text: str, start: int) -> str:
+    """The header of the table in which `start` lies; empty outside of any or when it is longer than a note."""
+    begin = _table_around(text, start) if 0 < start < len(text) else -1
+    header = excerpts.table_header(text[begin : begin + 2_000]) if begin >= 0 else ""
+    return header if start >= begin + len(header) and len(header) <= LONGEST_HEADER_CHARS else ""
 
 
 def _joined(text: str, end: int) -> bool:

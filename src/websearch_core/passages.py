@@ -18,6 +18,7 @@ __all__ = [
     "Piece",
     "coverage",
     "first_heading",
+    "is_table_rule",
     "is_unspaced",
     "query_terms",
     "searchable",
@@ -58,6 +59,11 @@ def split(text: str) -> tuple[Piece, ...]:
     paragraph is cut at a line's, a sentence's or a word's end.
     """
     return tuple(_packed(_Lines(text).blocks()))
+
+
+def is_table_rule(line: str) -> bool:
+    """Whether the line is the rule below a table's header."""
+    return _TABLE_RULE.match(line.rstrip("\n")) is not None
 
 
 def first_heading(text: str) -> str:

@@ -156,7 +156,10 @@ class Search:
         return dataclasses.replace(told, next_action=action, pending_until=until)
 
     def _fitted(self, result: SearchResult, query: SearchQuery) -> SearchResult:
-        return budget.fit_search(result, query.max_chars, inline=self.rules.inline_sources, body_chars=self.rules.content_chars)
+        rules = self.rules
+        return budget.fit_search(
+            result, query.max_chars, inline=rules.inline_sources, body_chars=rules.content_chars, query=query.query
+        )
 
     @property
     def _no_engine(self) -> bool:

@@ -31,6 +31,10 @@ __all__ = ["for_people", "text"]
 def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None) -> str:
     """A readable rendering, at most `max_chars` long after serialisation; `nonce` marks the fences."""
     lines = "\n".join(_lines(outcome, nonce or fence.new_nonce()))
+    return budget.within(lambda room: _cut(lines, room), max_chars)
+
+
+def _cut(lines: str, max_chars: int) -> str:
     cut, more = budget.piece(lines, 0, max_chars - 100)
     return cut if more is None else f"{cut}\n[text cut; the structured content goes on]"
 

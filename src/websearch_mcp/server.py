@@ -9,7 +9,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -46,12 +46,13 @@ def make_server(
     patience_s: float = 50.0,
     progress_every_s: float = 3.0,
     redact: Redactor | None = None,
+    limited: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
     `budgets`: operation → longest result of a call that does not say. `patience_s`: longest call of a caller that takes
-    no progress. `redact` takes secrets out of results and errors. The tool list is a constant of the arguments: the same
-    bytes every time, whatever the network does.
+    no progress. `limited` is entered around each call, to count its result in tokens too. `redact` takes secrets out of
+    results and errors. The tool list is a constant of the arguments: the same bytes every time, whatever the network does.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
     unpublished = {"model": expose_model, "plan": "planning" in toolsets}
@@ -76,7 +77,8 @@ def make_server(
             request = tools.read(row, params.arguments, hidden=_hidden(row, hidden), max_chars=budget)
             max_chars = getattr(request, "max_chars", max_chars)
             async with _progress(context, row, every_s=progress_every_s if patient else None):
-                result = await resolve(row.serving(request))(request, within_s=None if patient else patience_s)
+                with limited():
+                    result = await resolve(row.serving(request))(request, within_s=None if patient else patience_s)
         except WebSearchError as error:
             result = outcome.failed(_blank(row, params.arguments), error, row.operation)
         except Exception:
@@ -84,7 +86,8 @@ def make_server(
             log.exception("incident %s in %s", incident, row.name)
             fault = WebSearchError(f"a fault of the server, incident {incident}", diagnostics={"incident": incident})
             result = outcome.failed(_blank(row, params.arguments), fault, row.operation)
-        return _reply(redact.value(result), max_chars)
+        with limited():
+            return _reply(redact.value(result), max_chars)
 
     return Server(
         name,

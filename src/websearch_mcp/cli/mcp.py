@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
         budgets=session.budgets(chosen),
         patience_s=chosen.search.deadline_no_progress_s,
         redact=redact,
+        limited=session.token_limit(chosen),
     )
     gc.freeze()
     gc.enable()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import functools
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from websearch_adapters import settings
 from websearch_adapters.observe import logs
+from websearch_core.errors import NotConfigured
 from websearch_core.events import SILENT, Observer
 from websearch_core.outcome import Operation
 from websearch_core.redaction import Redactor
@@ -18,7 +22,7 @@ from websearch_core.values import Outcome
 from websearch_mcp import render
 from websearch_mcp.cli import output, progress
 
-__all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "use"]
+__all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "token_limit", "use"]
 
 T = TypeVar("T")
 
@@ -51,6 +55,21 @@ def budgets(chosen: settings.Settings) -> dict[Operation, int]:
     """Operation → longest result of a call that does not say."""
     search, fetch = chosen.search.max_chars, chosen.fetch.max_chars
     return {"search": search, "sources": search, "map": search, "fetch": fetch}
+
+
+def token_limit(chosen: settings.Settings) -> Callable[[], AbstractContextManager[None]]:
+    """What to enter around a call so that its result is counted in tokens too; nothing where the operator set no limit."""
+    if not chosen.server.max_tokens:
+        return contextlib.nullcontext
+    from websearch_adapters import tokens
+    from websearch_core import budget
+
+    try:
+        count = tokens.counter()
+    except NotConfigured as error:
+        output.notice(f"setting: {error.message}; results are counted in characters only. {error.hint}")
+        return contextlib.nullcontext
+    return functools.partial(budget.in_tokens, count, chosen.server.max_tokens)
 
 
 def run(

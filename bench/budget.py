@@ -1,0 +1,115 @@
+"""Results of every kind, made of hard text at random: how often one exceeds its budget, or its pieces do not join."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+
+from websearch_core import budget
+from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Source, SourcesResult
+
+__all__ = ["budget_overruns", "budget_rejoin_failures"]
+
+SEED = 20_261_130
+RESULTS = 2_000
+HARD = (
+    '"', "\\", "\n", "\t", "\u2028", "世界。", "é", "e\u0301", "😀", "👨\u200d👩\u200d👧", "🏽", "ﷺ", "\x00", "word ", " ",
+    "https://a.example/path?q=1&b=2 ", "| a | b |\n", "|---|---|\n", "```\n", "\n\n## Part\n\n",
+)  # fmt: skip
+
+
+@functools.cache
+def _measured() -> tuple[int, int]:
+    """(overruns, pieces that do not join) of 2,000 results of each kind."""
+    chance = random.Random(SEED)
+    overruns = failures = 0
+    for _ in range(RESULTS // 4):
+        limit = chance.randint(1_000, 30_000)
+        for sizes, whole in (_search(chance, limit), _fetch(chance, limit), _map(chance, limit), _sources(chance, limit)):
+            overruns += sum(size > limit for size in sizes)
+            failures += not whole
+    return overruns, failures
+
+
+def budget_overruns() -> float:
+    """Results whose serialised form is longer than was asked for."""
+    return _measured()[0]
+
+
+def budget_rejoin_failures() -> float:
+    """Texts and lists whose pieces, joined, are not the whole."""
+    return _measured()[1]
+
+
+def _text(chance: random.Random, most: int = 6_000) -> str:
+    favourites = chance.sample(HARD, chance.randint(1, len(HARD)))
+    return "".join(chance.choice(favourites) for _ in range(chance.randint(0, most)))
+
+
+def _some_sources(chance: random.Random) -> tuple[Source, ...]:
+    numbers = range(chance.randint(0, 40))
+    return tuple(
+        Source(
+            url=f"https://s.example/{number}{'/p' * chance.choice((0, 0, 0, 20, 600))}",
+            title=_text(chance, 60),
+            description=_text(chance, 200),
+            content=_text(chance, 2_000),
+        )
+        for number in numbers
+    )
+
+
+def _search(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    """A search and the rest of its answer, read on with get_sources."""
+    content, sources = _text(chance), _some_sources(chance)
+    notes = tuple(Note(code="content_missing", text=_text(chance, 100)[:300]) for _ in range(chance.choice((0, 0, 3, 20))))
+    whole = SearchResult(session_id="a" * 12, content=content, sources=sources, unverified_answer=_text(chance, 500), notes=notes)
+    fitted = budget.fit_search(whole, limit, inline=5, query="word 世界")
+    joined, start, sizes = fitted.content, fitted.next_start, [budget.json_chars(fitted)]
+    while start is not None:
+        page = budget.fit_sources(SourcesResult(session_id="a" * 12), (), content, start, limit)
+        joined, start = joined + page.content, page.next_start
+        sizes.append(budget.json_chars(page))
+    return sizes, joined == content
+
+
+def _fetch(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    text = _text(chance)
+    pieces = list(_read(text, limit))
+    return [budget.json_chars(piece) for piece in pieces], "".join(piece.content for piece in pieces) == text
+
+
+def _read(text: str, limit: int) -> Iterator[FetchResult]:
+    start: int | None = 0
+    while start is not None and start < len(text):
+        piece = budget.fit_fetch(FetchResult(url="https://a.example/", content=text, start=start), limit)
+        yield piece
+        start = piece.next_start
+
+
+def _map(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    links = tuple(f"https://s.example/{number}/{'p' * chance.randint(0, 300)}" for number in range(chance.randint(0, 400)))
+    seen, offset, sizes = list[str](), 0, list[int]()
+    while True:
+        page = budget.fit_map(MapResult(base_url="https://s.example/", results=links, offset=offset), limit)
+        sizes.append(budget.json_chars(page))
+        seen += page.results
+        if page.next_offset is None:
+            return sizes, tuple(seen) == links
+        offset = page.next_offset
+
+
+def _sources(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    everything = _some_sources(chance)
+    seen, offset, sizes = list[str](), 0, list[int]()
+    while True:
+        asked = SourcesResult(session_id="a" * 12, sources=everything[offset:], total_sources=len(everything), offset=offset)
+        page = budget.fit_sources(asked, everything, "", None, limit)
+        sizes.append(budget.json_chars(page))
+        seen += [source.url for source in page.sources]
+        if page.next_offset is None:
+            return sizes, seen == [
+                source.url for source in everything if budget.json_chars(source.url) < limit // 2 or source.url in seen
+            ]
+        offset = page.next_offset
