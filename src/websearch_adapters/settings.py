@@ -41,6 +41,7 @@ __all__ = [
     "LoadedConfiguration",
     "LogSettings",
     "MapSettings",
+    "NetworkSettings",
     "Option",
     "SearXngSettings",
     "SearchSettings",
@@ -58,8 +59,8 @@ __all__ = [
     "template",
 ]
 
-Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "issuer", "redis", "hosts", "phrases"]
-ADDRESSES = frozenset({"url", "api_base", "redis"})
+Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "issuer", "redis", "proxy", "hosts", "phrases"]
+ADDRESSES = frozenset({"url", "api_base", "redis", "proxy"})
 """Forms whose value may hold a password."""
 APP = "websearch"
 PREFIX = "WEBSEARCH_"
@@ -442,6 +443,28 @@ class MapSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """How requests leave this machine."""
+
+    proxy: str = option(
+        "environment",
+        env=("GROK_SEARCH_PROXY",),
+        form="proxy",
+        help="Proxy for requests to engines and services: `environment` (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), "
+        "`none`, or an address with `http`, `https`, `socks5` or `socks5h`.",
+    )
+    page_proxy: str = option(
+        "none",
+        form="proxy",
+        help="Proxy for pages, in the same words. It looks names up itself, and where they lead is its to judge; "
+        "with `socks5`, names are looked up and judged here.",
+    )
+    fake_ip: bool = option(
+        False, help="Let names lead to 198.18.0.0/15 and fc00::/18, the addresses that proxies in TUN mode give for every name."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LibrarySettings:
     """The user's own pages and folders."""
 
@@ -526,6 +549,7 @@ class Settings:
     keyless: KeylessSettings = field(default_factory=KeylessSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     map: MapSettings = field(default_factory=MapSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
@@ -668,6 +692,7 @@ PARTS: dict[str, type[Any]] = {
     "keyless": KeylessSettings,
     "fetch": FetchSettings,
     "map": MapSettings,
+    "network": NetworkSettings,
     "library": LibrarySettings,
     "cache": CacheSettings,
     "server": ServerSettings,
@@ -906,6 +931,8 @@ def _text(raw: object, row: Declared) -> str:
     text = raw.strip()
     if row.option.form == "redis":
         return _redis_address(text)
+    if row.option.form == "proxy":
+        return _proxy(text)
     if row.option.form in ADDRESSES:
         return _address(text, row.option.form)
     if row.option.form == "model":
@@ -967,6 +994,20 @@ def _issuer(text: str) -> str:
     if origin != XAI_ISSUER and not (origin.startswith("http://") and _is_loopback(urls.host(text))):
         raise ValueError(f"neither {XAI_ISSUER} nor an http:// address on this machine")
     return origin
+
+
+def _proxy(text: str) -> str:
+    """A word, or a proxy's address; never shown in a fault."""
+    from websearch_adapters.http.proxies import Proxy
+
+    word = {"auto": "environment", "off": "none"}.get(text.lower(), text.lower())
+    if word in {"environment", "none"}:
+        return word
+    try:
+        Proxy.read(text)
+    except NotConfigured:
+        raise ValueError("not environment, none, or an address such as http://host:3128 or socks5h://host:1080") from None
+    return text if "://" in text else f"http://{text}"
 
 
 def _model_name(text: str) -> str:
@@ -1192,7 +1233,7 @@ class LoadedConfiguration:
         if row.name == "engine.primary_model":
             return self.primary_model()
         value = getattr(getattr(self.settings, row.section), row.key)
-        if row.option.form in ADDRESSES and value:
+        if row.option.form in ADDRESSES and "://" in str(value):
             from websearch_adapters.http.failures import shown_base
 
             value = shown_base(value)

@@ -23,6 +23,9 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 HINT = "Only public addresses are read; an operator can add a host, host:port or network to fetch.allow_hosts."
+FAKE_HINT = (
+    "Where a proxy in TUN mode answers every name with such an address, set network.fake_ip (WEBSEARCH_NETWORK_FAKE_IP) to true."
+)
 
 # IANA special-purpose address registries, read 2026-11-30; the first match names the rule.
 NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
@@ -62,6 +65,8 @@ NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
 )
 GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+FAKE: tuple[Network, ...] = (ipaddress.IPv4Network("198.18.0.0/15"), ipaddress.IPv6Network("fc00::/18"))
+"""What proxies in TUN mode give for every name: the usual ranges of Clash, mihomo, sing-box and Surge, as of 2026-11-30."""
 IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 # Where clouds answer with credentials; the Azure one looks public. A network exception does not open them.
@@ -97,11 +102,12 @@ _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def verdict(url: str, addresses: Sequence[str] = (), *, allow: Sequence[str] = ()) -> None:
+def verdict(url: str, addresses: Sequence[str] = (), *, allow: Sequence[str] = (), fake_ip: bool = False) -> None:
     """Return if `url` may be fetched, given every address that its host resolves to.
 
     A name without `addresses` is judged by its form alone. `allow` holds an operator's exceptions: `host` (any port),
-    `host:port`, or a network such as `127.0.0.0/8`, which opens addresses in it, literal or resolved.
+    `host:port`, or a network such as `127.0.0.0/8`, which opens addresses in it, literal or resolved. With `fake_ip`, a name may
+    resolve to the addresses that proxies in TUN mode give for every name; such an address itself is still refused.
 
     Raises:
         NotAllowed: says which rule forbids it; never shows a resolved address.
@@ -119,7 +125,9 @@ def verdict(url: str, addresses: Sequence[str] = (), *, allow: Sequence[str] = (
     else:
         _judge_address(literal, "the address is", exceptions)
     for text in addresses:
-        _judge_address(_address(text), "the host resolves to", exceptions)
+        address = _address(text)
+        if not (fake_ip and literal is None and _is_fake(address)):
+            _judge_address(address, "the host resolves to", exceptions, hint=FAKE_HINT if _is_fake(address) else HINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,12 +201,16 @@ def _judge_name(name: str, exceptions: _Exceptions) -> None:
         raise _refused("the host is a name of the local network")
 
 
-def _judge_address(address: Address, what: str, exceptions: _Exceptions) -> None:
+def _judge_address(address: Address, what: str, exceptions: _Exceptions, *, hint: str = HINT) -> None:
     if address in METADATA_ADDRESSES or _embedded(address) in METADATA_ADDRESSES:
         raise _refused(f"{what} a cloud's metadata service")
     rule = _rule(address)
     if rule is not None and not exceptions.cover(address):
-        raise _refused(f"{what} {rule}")
+        raise _refused(f"{what} {rule}", hint)
+
+
+def _is_fake(address: Address) -> bool:
+    return any(address in network for network in FAKE)
 
 
 def _rule(address: Address) -> str | None:
@@ -244,5 +256,5 @@ def _host_entry(entry: str) -> tuple[str, int | None]:
     return _ascii(parts.hostname or ""), parts.port
 
 
-def _refused(reason: str) -> NotAllowed:
-    return NotAllowed(f"not fetched: {reason}", hint=HINT)
+def _refused(reason: str, hint: str = HINT) -> NotAllowed:
+    return NotAllowed(f"not fetched: {reason}", hint=hint)

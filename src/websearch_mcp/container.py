@@ -314,9 +314,10 @@ class _Parts:
         from websearch_adapters.credentials.token_file import TokenFile
         from websearch_adapters.http.forms import FormClient
 
-        issuer = issuer_at(self._settings.xai.oauth_issuer)
-        client = OAuthClient(self._own(FormClient("login")), issuer, client_id=self._settings.xai.oauth_client_id)
-        return Renewal(TokenFile(self._settings.login_file), issuer, client)
+        issuer, proxy = issuer_at(self._settings.xai.oauth_issuer), self._settings.network.proxy
+        forms = self._own(FormClient("login", proxy=proxy))
+        client = OAuthClient(forms, issuer, client_id=self._settings.xai.oauth_client_id)
+        return Renewal(TokenFile(self._settings.login_file), issuer, client, proxy=proxy)
 
     @functools.cached_property
     def _login(self) -> Probe:
@@ -369,14 +370,23 @@ class _Parts:
     def _http(self) -> Any:
         from websearch_adapters.http.client import Http
 
-        return self._own(Http(self._box.resolve(Credentials), observe=self._observe))
+        proxy = self._settings.network.proxy
+        return self._own(Http(self._box.resolve(Credentials), proxy=proxy, observe=self._observe))
 
     @functools.cached_property
     def _pages(self) -> Any:
         from websearch_adapters.http.pages import PageClient
 
-        chosen = self._settings.fetch
-        return self._own(PageClient(allow=chosen.allow_hosts, max_bytes=chosen.max_bytes, observe=self._observe))
+        chosen, network = self._settings.fetch, self._settings.network
+        return self._own(
+            PageClient(
+                allow=chosen.allow_hosts,
+                fake_ip=network.fake_ip,
+                proxy=network.page_proxy,
+                max_bytes=chosen.max_bytes,
+                observe=self._observe,
+            )
+        )
 
     @functools.cached_property
     def _worker(self) -> Any:

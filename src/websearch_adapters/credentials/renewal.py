@@ -45,8 +45,14 @@ STARTS = 3
 class Renewal:
     """Gets newer tokens than those at hand."""
 
-    def __init__(self, file: TokenFile, issuer: Issuer, client: OAuthClient, *, detached: bool = True) -> None:
-        """`client` is for renewing in this process, where no other can be started, or where `detached` is off."""
+    def __init__(
+        self, file: TokenFile, issuer: Issuer, client: OAuthClient, *, proxy: str = "environment", detached: bool = True
+    ) -> None:
+        """`client` is for renewing in this process, where no other can be started, or where `detached` is off.
+
+        `proxy` is the one of `http.proxies` for a process that is started.
+        """
+        self._proxy = proxy
         self._file = file
         self._issuer = issuer
         self._client = client
@@ -104,12 +110,14 @@ class Renewal:
         return STATUSES[await asyncio.shield(asyncio.ensure_future(renew(self._file, self._client, replacing=generation)))]
 
     def _start(self, generation: int) -> subprocess.Popen[bytes]:
+        from websearch_adapters.http.proxies import inherited
+
         command = [sys.executable, "-P", "-m", __name__, str(self._file.path), self._issuer.url, str(generation)]
         own: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             own = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-        nothing = subprocess.DEVNULL
-        return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, cwd=self._file.path.parent, **own)  # noqa: S603 - our own interpreter and module
+        own |= dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | {"env": inherited(self._proxy)}
+        return subprocess.Popen(command, cwd=self._file.path.parent, **own)  # noqa: S603 - our own interpreter and module
 
 
 async def renew(file: TokenFile, client: OAuthClient, *, replacing: int) -> Ending:

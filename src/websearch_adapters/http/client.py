@@ -148,13 +148,15 @@ class Http:
         *,
         observe: Observer = SILENT,
         transport: httpx.AsyncBaseTransport | None = None,
+        proxy: str = "environment",
         connect_timeout_s: float = 6.0,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network, for tests in process."""
+        """`transport` replaces the network, for tests in process. `proxy`: `environment`, `none`, or an address."""
         self._credentials = credentials
         self._observe = observe
         self._transport = transport
+        self._proxy = proxy
         self._connect_timeout_s = connect_timeout_s
         self._chance = chance
         self._client: httpx.AsyncClient | None = None
@@ -275,13 +277,18 @@ class Http:
             import httpx
 
             self._client = httpx.AsyncClient(
-                transport=self._transport,
-                mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # never through a proxy
+                transport=self._transport or self._routes(),
+                trust_env=False,
                 follow_redirects=False,
-                limits=httpx.Limits(max_connections=20, max_keepalive_connections=10),
                 headers={"User-Agent": "websearch"},
             )
         return self._client
+
+    def _routes(self) -> httpx.AsyncBaseTransport:
+        from websearch_adapters.http.proxies import Proxies
+        from websearch_adapters.http.routes import RoutedTransport
+
+        return RoutedTransport(Proxies.chosen(self._proxy))
 
 
 def api_base(url: str) -> str:

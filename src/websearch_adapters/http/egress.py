@@ -1,20 +1,23 @@
 """The transport for pages: it looks names up itself, asks `core.egress` about every address, and connects to one of those.
 
-No second look-up happens between the verdict and the connection. TLS and the Host header keep the name. With an explicit
-proxy the proxy looks names up, so only the literal address is judged; proxies of the environment are not used.
+No second look-up happens between the verdict and the connection. TLS and the Host header keep the name. A `socks5` proxy is
+given the address that was judged. All other proxies look names up themselves, so of a name only its form is judged, and a
+literal address as ever; where the name leads is then the proxy's to judge.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpcore
 import httpx
 
+from websearch_adapters.http.proxies import Proxies
+from websearch_adapters.http.routes import RoutedTransport
 from websearch_core import egress
 
 if TYPE_CHECKING:
@@ -24,10 +27,6 @@ __all__ = ["GuardedTransport", "Resolver", "system_resolver"]
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Host and port to addresses, best first; raises OSError when the name is unknown."""
-
-MAX_CONNECTIONS = 20
-MAX_KEEPALIVE_CONNECTIONS = 10
-KEEPALIVE_EXPIRY_S = 5.0
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
@@ -46,58 +45,36 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self,
         *,
         allow: Sequence[str] = (),
+        fake_ip: bool = False,
         resolver: Resolver | None = None,
-        proxy: str | None = None,
+        sockets: httpcore.AsyncNetworkBackend | None = None,
+        proxies: Proxies | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`proxy` is an address like `http://proxy.example:3128`; `tls` replaces the certificates that are trusted."""
+        """`fake_ip`: see `core.egress`; `sockets` opens the connections; `tls` replaces the certificates that are trusted."""
         self._allow = tuple(allow)
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=tls or httpx.create_ssl_context(trust_env=False),
-            proxy=httpcore.Proxy(proxy) if proxy else None,
-            max_connections=MAX_CONNECTIONS,
-            max_keepalive_connections=MAX_KEEPALIVE_CONNECTIONS,
-            keepalive_expiry=KEEPALIVE_EXPIRY_S,
-            network_backend=None if proxy else _CheckedBackend(resolver or system_resolver, self._allow),
-        )
+        judged = functools.partial(_Checked, resolve=resolver or system_resolver, allow=self._allow, fake_ip=fake_ip)
+        self._routes = RoutedTransport(proxies or Proxies(), sockets=sockets, judged=judged, tls=tls)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; redirects are the caller's business."""
-        egress.verdict(_origin(request.url.scheme, request.url.raw_host.decode("ascii"), request.url.port), allow=self._allow)
-        with _as_httpx(request):
-            response = await self._pool.handle_async_request(
-                httpcore.Request(
-                    method=request.method,
-                    url=httpcore.URL(
-                        scheme=request.url.raw_scheme,
-                        host=request.url.raw_host,
-                        port=request.url.port,
-                        target=request.url.raw_path,
-                    ),
-                    headers=request.headers.raw,
-                    content=request.stream,
-                    extensions=request.extensions,
-                )
-            )
-        return httpx.Response(
-            response.status,
-            headers=response.headers,
-            stream=_Stream(response.stream, request),
-            extensions=response.extensions,
-        )
+        url = request.url
+        egress.verdict(_origin(url.scheme, url.raw_host.decode("ascii"), url.port), allow=self._allow)
+        return await self._routes.handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._pool.aclose()
+        await self._routes.aclose()
 
 
-class _CheckedBackend(httpcore.AsyncNetworkBackend):
+class _Checked(httpcore.AsyncNetworkBackend):
     """Opens connections to checked addresses."""
 
-    def __init__(self, resolve: Resolver, allow: Sequence[str]) -> None:
+    def __init__(self, sockets: httpcore.AsyncNetworkBackend, *, resolve: Resolver, allow: Sequence[str], fake_ip: bool) -> None:
+        self._sockets = sockets
         self._resolve = resolve
         self._allow = allow
-        self._sockets = httpcore.AnyIOBackend()
+        self._fake_ip = fake_ip
 
     async def connect_tcp(
         self,
@@ -120,7 +97,7 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         addresses = await self._resolve(host, port)
         if not addresses:
             raise httpcore.ConnectError("the name has no address")
-        egress.verdict(_origin("http", host, port), addresses, allow=self._allow)
+        egress.verdict(_origin("http", host, port), addresses, allow=self._allow, fake_ip=self._fake_ip)
         return addresses
 
     async def _first_open(
@@ -145,37 +122,6 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class _Stream(httpx.AsyncByteStream):
-    """A body as it comes, with httpx's exceptions."""
-
-    def __init__(self, body: Any, request: httpx.Request) -> None:
-        self._body = body
-        self._request = request
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _as_httpx(self._request):
-            async for chunk in self._body:
-                yield chunk
-
-    async def aclose(self) -> None:
-        await self._body.aclose()
-
-
 def _origin(scheme: str, host: str, port: int | None) -> str:
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"{scheme}://{name}{f':{port}' if port is not None else ''}/"
-
-
-@contextmanager
-def _as_httpx(request: httpx.Request) -> Iterator[None]:
-    """httpcore's exceptions as httpx's, which carry the same names."""
-    try:
-        yield
-    except (
-        httpcore.TimeoutException,
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
-        httpcore.ProxyError,
-        httpcore.UnsupportedProtocol,
-    ) as error:
-        raise getattr(httpx, type(error).__name__)(str(error), request=request) from error

@@ -172,6 +172,7 @@ def from_exception(error: httpx.HTTPError | httpx.InvalidURL, provider: str, bas
     kinds: tuple[tuple[type[Exception], str, str], ...] = (
         (httpx.ConnectTimeout, "connection_failure", "no connection within the limit"),
         (httpx.ConnectError, "connection_failure", "no connection"),
+        (httpx.ProxyError, "connection_failure", "the proxy did not let it through"),
         (httpx.ReadTimeout, "read_timeout", "silent for too long"),
         (httpx.TimeoutException, "timeout", "took too long"),
         (httpx.DecodingError, "network_failure", "sent a body that does not decompress"),

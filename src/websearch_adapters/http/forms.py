@@ -47,9 +47,10 @@ class FormReply:
 class FormClient:
     """Owns its connections. Constructing it opens nothing; `aclose` closes what was opened."""
 
-    def __init__(self, name: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        """`name` names errors; `transport` replaces the network, for tests in process."""
+    def __init__(self, name: str, *, proxy: str = "environment", transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """`name` names errors; `proxy`: `environment`, `none`, or an address; `transport` replaces the network, for tests."""
         self._name = name
+        self._proxy = proxy
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
 
@@ -104,10 +105,16 @@ class FormClient:
             import httpx
 
             self._client = httpx.AsyncClient(
-                transport=self._transport,
-                mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
+                transport=self._transport or self._routes(),
+                trust_env=False,
                 follow_redirects=False,
                 timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
                 headers={"User-Agent": "websearch", "Accept": "application/json"},
             )
         return self._client
+
+    def _routes(self) -> httpx.AsyncBaseTransport:
+        from websearch_adapters.http.proxies import Proxies
+        from websearch_adapters.http.routes import RoutedTransport
+
+        return RoutedTransport(Proxies.chosen(self._proxy))

@@ -23,13 +23,16 @@ from websearch_core.errors import (
     RateLimited,
     RequestRejected,
     Unreachable,
+    WebSearchError,
 )
 from websearch_core.events import SILENT, Observer
 
 if TYPE_CHECKING:
+    import httpcore
     import httpx
 
     from websearch_adapters.http.egress import Resolver
+    from websearch_adapters.http.proxies import Proxies
 
 __all__ = ["Fetched", "PageClient"]
 
@@ -70,16 +73,21 @@ class PageClient:
         allow: Sequence[str] = (),
         max_bytes: int = MAX_BYTES,
         observe: Observer = SILENT,
+        fake_ip: bool = False,
         resolver: Resolver | None = None,
+        sockets: httpcore.AsyncNetworkBackend | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
-        proxy: str | None = None,
+        proxy: str = "none",
         user_agent: str = "",
     ) -> None:
-        """`allow` holds the exceptions of `core.egress`; `transport` replaces the network, the judgement of addresses stays.
+        """`allow` and `fake_ip` are those of `core.egress`. `proxy`: `none`, `environment`, or an address.
 
-        `proxy` is used only when given; it then looks up the names. `user_agent` replaces the honest default.
+        `resolver` looks names up, `sockets` opens connections; `transport` replaces both, the judgement of addresses stays.
+        `user_agent` replaces the honest default.
         """
         self._allow = tuple(allow)
+        self._fake_ip = fake_ip
+        self._sockets = sockets
         self._max_bytes = max_bytes
         self._observe = observe
         self._resolver = resolver
@@ -130,10 +138,18 @@ class PageClient:
         except httpx.InvalidURL as error:
             raise NotAllowed("not fetched: this is not a web address") from error
         except httpx.HTTPError as error:
-            raise failures.from_exception(error, PROVIDER, url) from error
+            raise self._explained(failures.from_exception(error, PROVIDER, url)) from error
         finally:
             if response is not None:
                 await response.aclose()
+
+    def _explained(self, fault: WebSearchError) -> WebSearchError:
+        """A page that cannot be reached, with a word on the proxy that it did not take."""
+        from websearch_adapters.http.proxies import Proxies
+
+        if self._proxy == "none" and self._given is None and Proxies.chosen("environment").by_scheme:
+            fault.hint = "Pages do not take the proxy of the environment unless network.page_proxy is `environment`."
+        return fault
 
     def _headers(self, accept: str) -> dict[str, str]:
         self._user_agent = self._user_agent or f"websearch/{_version()} (+local reader)"
@@ -143,8 +159,19 @@ class PageClient:
         if self._transport is None:
             from websearch_adapters.http.egress import GuardedTransport
 
-            self._transport = self._given or GuardedTransport(allow=self._allow, resolver=self._resolver, proxy=self._proxy)
+            self._transport = self._given or GuardedTransport(
+                allow=self._allow,
+                fake_ip=self._fake_ip,
+                resolver=self._resolver,
+                sockets=self._sockets,
+                proxies=self._proxies(),
+            )
         return self._transport
+
+    def _proxies(self) -> Proxies:
+        from websearch_adapters.http.proxies import Proxies
+
+        return Proxies.chosen(self._proxy)
 
 
 def _timeouts() -> dict[str, float | None]:

@@ -97,7 +97,7 @@ def _report(loaded: LoadedConfiguration, login: Login | None) -> LoginReport:
 
 
 async def _signed_in(loaded: LoadedConfiguration, options: argparse.Namespace) -> LoginReport:
-    forms = FormClient(oauth.NAME)
+    forms = FormClient(oauth.NAME, proxy=loaded.settings.network.proxy)
     try:
         client = _client(loaded, forms)
         login = await (_by_device(loaded, client) if options.device else _by_browser(loaded, client, options))

@@ -51,7 +51,7 @@ async def _revoked(loaded: LoadedConfiguration, login: Login) -> bool:
     for secret in (login.access_token, login.refresh_token):
         if secret is not None:
             loaded.redact.learn(secret.value)
-    forms = FormClient(oauth.NAME)
+    forms = FormClient(oauth.NAME, proxy=loaded.settings.network.proxy)
     try:
         issuer = oauth.issuer_at(loaded.settings.xai.oauth_issuer)
         return await OAuthClient(forms, issuer, client_id=login.client_id).revoked(login)

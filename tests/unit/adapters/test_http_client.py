@@ -32,6 +32,7 @@ from upstreams.script import (
     wrong_charset,
 )
 from upstreams.serve import serve, transport
+from upstreams.socks import SocksProxy
 from websearch_adapters.http.client import Attempts, Http, JsonReply, Request, api_base
 from websearch_core import deadline
 from websearch_core.errors import (
@@ -435,3 +436,55 @@ async def test_a_user_in_the_base_address_never_takes_the_keys_place_and_its_que
         await http.exchange(request, lambda: JsonReply("grok"))
     assert (upstream.last.path, upstream.last.query) == ("/v1/models", "tenant=7")
     assert upstream.last.headers["authorization"] == sent
+
+
+class TestProxies:
+    """A request to a provider, and where it goes out. The simulated service answers under every name, so it can be the proxy."""
+
+    @pytest.fixture(autouse=True)
+    def _no_proxy_of_this_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.lower(), raising=False)
+
+    async def asked(self, *, base: str = "http://relay.example/v1", **options: Any) -> Any:
+        http = Http(FakeCredentials({"grok": KEY}), **options)
+        try:
+            return await http.exchange(request(base), read(base))
+        finally:
+            await http.aclose()
+
+    @pytest.mark.parametrize("named", [True, False], ids=["an address", "the environment"])
+    async def test_it_takes_the_proxy_that_is_chosen(self, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        upstream = ChatUpstream(script=answering("forwarded", lambda _: Response(b'{"answer": 42}')))
+        async with serve(upstream) as url:
+            if not named:
+                monkeypatch.setenv("HTTP_PROXY", url)
+            assert await self.asked(**({"proxy": url} if named else {})) == ANSWER
+        assert [one.headers["host"] for one in upstream.requests] == ["relay.example"]
+
+    async def test_a_service_of_this_machine_takes_none(self) -> None:
+        upstream = ChatUpstream(script=answering("direct", lambda _: Response(b'{"answer": 42}')))
+        async with serve(upstream) as url:
+            assert await self.asked(base=f"{url}/v1", proxy="http://127.0.0.1:1") == ANSWER
+
+    async def test_a_proxy_with_names_gets_the_name_and_its_own_password(self) -> None:
+        upstream = ChatUpstream(script=answering("tunnelled", lambda _: Response(b'{"answer": 42}')))
+        async with serve(upstream) as url:
+            proxy = SocksProxy(int(url.rpartition(":")[2]), auth=("user", "p@ss"))
+            async with proxy.serve() as place:
+                assert await self.asked(proxy=f"socks5h://user:p%40ss@{place}") == ANSWER
+        assert proxy.asked == [("relay.example", 80)]
+
+    async def test_one_that_does_not_let_it_through_is_told_as_that(self) -> None:
+        async with SocksProxy(1, reply=2).serve() as place:
+            with pytest.raises(Unreachable, match="the proxy did not let it through"):
+                await self.asked(proxy=f"socks5h://{place}")
+
+    async def test_a_variable_that_names_no_proxy_is_a_fault_of_the_configuration(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ALL_PROXY", "socks4://user:hunter2@proxy.example:1")
+        with pytest.raises(NotConfigured, match="proxy") as caught:
+            await self.asked()
+        assert "hunter2" not in str(caught.value)
+        with pytest.raises(NotConfigured, match="proxy"):
+            await self.asked(proxy="socks4://proxy.example:1")

@@ -193,3 +193,32 @@ class TestExceptions:
     def test_a_malformed_entry_is_the_operators_to_correct(self, entry: str) -> None:
         with pytest.raises(NotConfigured, match="no exception"):
             verdict("http://example.org/", allow=[entry])
+
+
+class TestFakeAddresses:
+    """Those that proxies in TUN mode give for every name."""
+
+    @pytest.mark.parametrize("address", ["198.18.0.1", "198.19.255.255", "fc00::1", "fc00:3fff::1"])
+    def test_a_name_may_lead_to_one_where_the_switch_is_on_and_the_refusal_names_it(self, address: str) -> None:
+        with pytest.raises(NotAllowed) as caught:
+            verdict("https://site.example/", [address])
+        assert "network.fake_ip" in (caught.value.hint or "")
+        verdict("https://site.example/", [address], fake_ip=True)
+
+    @pytest.mark.parametrize(
+        ("url", "addresses"),
+        [
+            ("http://198.18.0.1/", []),
+            ("http://198.18.0.1/", ["198.18.0.1"]),
+            ("http://[fc00::1]/", []),
+            ("http://localhost/", ["198.18.0.1"]),
+            ("http://site.example/", ["198.18.0.1", "10.0.0.1"]),
+            ("http://site.example/", ["198.20.0.1", "127.0.0.1"]),
+            ("http://site.example/", ["fc00:4000::1"]),
+            ("http://site.example/", ["::ffff:198.18.0.1"]),
+            ("http://site.example:22/", ["198.18.0.1"]),
+        ],
+    )
+    def test_the_switch_opens_nothing_else(self, url: str, addresses: list[str]) -> None:
+        with pytest.raises(NotAllowed):
+            verdict(url, addresses, fake_ip=True)
