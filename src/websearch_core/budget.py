@@ -11,16 +11,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
-from websearch_core import excerpts
-from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Source, SourcesResult, as_plain
+from websearch_core import excerpts, graphemes, outline
+from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Section, Source, SourcesResult, as_plain
 
-__all__ = ["fit_fetch", "fit_map", "fit_search", "fit_sources", "in_tokens", "json_chars", "piece", "within"]
+__all__ = ["fit_fetch", "fit_map", "fit_passages", "fit_search", "fit_sources", "in_tokens", "json_chars", "piece", "within"]
 
 R = TypeVar("R", SearchResult, FetchResult, MapResult, SourcesResult)
 L = TypeVar("L", SearchResult, MapResult, SourcesResult)
@@ -36,10 +35,10 @@ HEADER_TITLE_CHARS = 300
 TOO_LONG = "{} left out: the address alone is longer than max_chars allows"
 _ADDRESS = re.compile(r"https?://[^\s<>\"`|]*", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-LONGEST_CHARACTER = 64
-"""Code points of a combined character; a longer run of joining ones is an attack and is cut like text."""
 _LONGEST_ADDRESS_CHARS = 2_048
 LONGEST_HEADER_CHARS = 400
+OUTLINE_SHARE = 6
+"""An outline takes at most this part of the room."""
 _tokens: ContextVar[tuple[Count, int] | None] = ContextVar("tokens", default=None)
 
 
@@ -93,13 +92,13 @@ def piece(text: str, start: int, room: int) -> tuple[str, int | None]:
         low, high = (middle, high) if _escaped(rest[:middle]) <= room else (low, middle - 1)
     end = _good_end(text, start, start + low)
     back = end
-    while start < back < len(text) and end - back < LONGEST_CHARACTER and _joined(text, back):
+    while start < back < len(text) and end - back < graphemes.LONGEST and graphemes.joined(text, back):
         back -= 1
-    if start < back and not (back < len(text) and _joined(text, back)):
+    if start < back and not (back < len(text) and graphemes.joined(text, back)):
         end = back
-    elif end - start < LONGEST_CHARACTER:  # not even one whole character fits: give it all the same
+    elif end - start < graphemes.LONGEST:  # not even one whole character fits: give it all the same
         end = start + 1
-        while end < len(text) and end - start < LONGEST_CHARACTER and _joined(text, end):
+        while end < len(text) and end - start < graphemes.LONGEST and graphemes.joined(text, end):
             end += 1
     return text[start:end], end if end < len(text) else None
 
@@ -161,9 +160,34 @@ def _fetch_in(result: FetchResult, max_chars: int) -> FetchResult:
     base = dataclasses.replace(result, content="", total_chars=len(result.content))
     if header := _header_above(result.content, result.start):
         base = dataclasses.replace(base, notes=(*base.notes, Note(code="table_continued", text=header)))
+    base = dataclasses.replace(base, outline=_outline(result.outline, max_chars // OUTLINE_SHARE))
     text, next_start = piece(result.content, result.start, max_chars - RESERVE_CHARS - json_chars(base))
     fitted = dataclasses.replace(base, content=text, next_start=next_start)
-    return fitted if next_start is None else _noted(fitted, f"cut; web_fetch with start={next_start} reads on")
+    if next_start is None:
+        return fitted
+    by_section = ", section=NUMBER a part of the outline" if base.outline else ""
+    return _noted(fitted, f"cut; web_fetch with start={next_start} reads on{by_section}")
+
+
+def fit_passages(result: FetchResult, query: str, max_chars: int) -> FetchResult | None:
+    """The passages of a page, from `result.start` on, that are about `query`; None when no word of it stands there."""
+    text = result.content[result.start :]
+
+    def fitted(room: int) -> FetchResult | None:
+        base = dataclasses.replace(result, content="", total_chars=len(result.content))
+        room -= RESERVE_CHARS + json_chars(base)
+        found = excerpts.telling(text, query, room, start=result.start, measure=_escaped)
+        return dataclasses.replace(base, content=found.text, next_start=found.next_start) if found else None
+
+    return within(fitted, max_chars)
+
+
+def _outline(sections: tuple[Section, ...], room: int) -> tuple[Section, ...]:
+    """The outline in at most `room` characters: the deepest sections go first, then the last."""
+    shown = sections
+    while shown and json_chars(shown) > room:
+        shown = outline.shown(sections, len(shown) * 9 // 10)
+    return shown
 
 
 def fit_map(result: MapResult, max_chars: int) -> MapResult:
@@ -297,16 +321,3 @@ def _header_above(text: str, start: int) -> str:
     begin = _table_around(text, start) if 0 < start < len(text) else -1
     header = excerpts.table_header(text[begin : begin + 2_000]) if begin >= 0 else ""
     return header if start >= begin + len(header) and len(header) <= LONGEST_HEADER_CHARS else ""
-
-
-def _joined(text: str, end: int) -> bool:
-    """Whether the character at `end` belongs to the one before it."""
-    after, before = text[end], text[end - 1]
-    return (
-        unicodedata.combining(after) != 0
-        or after in "\u200d\ufe0e\ufe0f"
-        or before == "\u200d"
-        or "\U0001f3fb" <= after <= "\U0001f3ff"
-        or (before == "\r" and after == "\n")
-        or ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")
-    )

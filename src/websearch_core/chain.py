@@ -102,9 +102,9 @@ class ExtractorChain(Extractor):
 
         Raises:
             AllFailed: each reader failed or declined; a single failure is raised as it is.
-            InvalidInput: `request.provider` names no configured reader.
+            InvalidInput: `request.provider` names no configured reader, or `request.selector` is more than any of them keeps.
         """
-        waiting = list(_chosen(self.extractors, request.provider))
+        waiting = list(_selecting(_chosen(self.extractors, request.provider), request.selector))
         failures: list[WebSearchError] = []
         running: dict[asyncio.Task[Page | None], str] = {}
         try:
@@ -170,11 +170,15 @@ def _within_patterns(site: SiteMap, request: MapRequest) -> SiteMap:
 async def read_through(cache: Cache, extractor: Extractor, request: FetchRequest, *, ttl_s: float) -> Page:
     """The page from the cache, or read now and kept whole, so that offsets into it stay true.
 
+    Reading on renews the copy's time: a page is not exchanged under somebody who is in the middle of it.
+
     Raises:
         WebSearchError: nobody could read it; a page that every reader declines is EmptyResult.
     """
-    key = fingerprint.of_page(request.url, request.provider)
+    key = fingerprint.of_page(request.url, request.provider, request.selector)
     if (kept := await cache.get(key, Page)) is not None:
+        if request.start:
+            await cache.put(key, kept, ttl_s=ttl_s)
         return kept
     page = await extractor.extract(request)
     if page is None:
@@ -194,6 +198,16 @@ def _chosen(alternatives: Sequence[N], name: str) -> tuple[N, ...]:
         names = ", ".join(one.name for one in alternatives) or "none"
         raise InvalidInput(f"provider must be one of the configured ones: {names}")
     return chosen
+
+
+def _selecting(readers: tuple[Extractor, ...], selector: str) -> tuple[Extractor, ...]:
+    """Those that keep a selector, where there is one."""
+    if not selector:
+        return readers
+    able = tuple(reader for reader in readers if getattr(reader, "selects", False))
+    if not able:
+        raise InvalidInput("selector: no configured reader keeps it", hint="Leave it out, or let provider be local.")
+    return able
 
 
 def _page_of(task: asyncio.Task[Page | None], name: str, failures: list[WebSearchError]) -> Page | None:

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from websearch_core import passages
 
-__all__ = ["Excerpt", "excerpt", "table_header"]
+__all__ = ["Excerpt", "excerpt", "table_header", "telling"]
 
 GAP = "[… {} characters left out, from start={} …]"
 GAP_CHARS = 80
 """Room for one gap mark with the blank lines around it."""
 K1, B = 1.2, 0.75
+TELLING_SHARE = 0.3
+"""A passage with less than this share of the best one's score is not about the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +41,42 @@ def excerpt(text: str, query: str, room: int, *, measure: Callable[[str], int] =
     if measure(text) <= room:
         return Excerpt(text=text)
     pieces = passages.split(text)
+    return _filled(pieces, _by_worth(pieces, query), query, room, measure=measure)
+
+
+def telling(text: str, query: str, room: int, *, start: int = 0, measure: Callable[[str], int] = len) -> Excerpt | None:
+    """Only the passages that are about `query`, best first while there is room; None when no word of it stands in the text.
+
+    `start` is the place of `text` in its page, from which the marks of gaps count. `measure` is as in `excerpt`.
+    """
+    pieces = passages.split(text)
+    scores = _scores(pieces, query)
+    least = TELLING_SHARE * max(scores, default=0.0)
+    about = sorted((index for index, score in enumerate(scores) if score and score >= least), key=lambda index: -scores[index])
+    return _filled(pieces, about, query, room, measure=measure, start=start) if about else None
+
+
+def _filled(
+    pieces: Sequence[passages.Piece],
+    order: Sequence[int],
+    query: str,
+    room: int,
+    *,
+    measure: Callable[[str], int],
+    start: int = 0,
+) -> Excerpt:
+    """The passages in the order of their worth for as long as they fit, put together in the order of the page."""
     starts = _starts(pieces)
     chosen, left = set[int](), room - GAP_CHARS
-    for index in _by_worth(pieces, query):
+    for index in order:
         cost = measure(pieces[index].text) + GAP_CHARS
         if cost <= left:
             chosen.add(index)
             left -= cost
         elif not chosen and left > GAP_CHARS:  # the best of all is too long: take what fits of it
             part = _shortened(pieces[index].text, query, left - GAP_CHARS, measure)
-            return _joined([(starts[index], starts[index + 1], part)], len(text))
-    return _joined([(starts[index], starts[index + 1], pieces[index].text) for index in sorted(chosen)], len(text))
+            return _joined([(starts[index], starts[index + 1], part)], starts[-1], start)
+    return _joined([(starts[index], starts[index + 1], pieces[index].text) for index in sorted(chosen)], starts[-1], start)
 
 
 def table_header(block: str) -> str:
@@ -92,19 +119,22 @@ def _scores(pieces: Sequence[passages.Piece], query: str) -> list[float]:
     return scores
 
 
-def _joined(parts: Sequence[tuple[int, int, str]], length: int) -> Excerpt:
-    """Parts in order with a mark for each gap; each part is (beginning and end of its passage, its text)."""
+def _joined(parts: Sequence[tuple[int, int, str]], length: int, start: int) -> Excerpt:
+    """Parts in order with a mark for each gap; each part is (beginning and end of its passage, its text).
+
+    Places count from `start` on.
+    """
     head = "".join(text for _, _, text in parts)
     if not head or len(head) == parts[-1][1]:  # nothing but the end is missing: a piece to be read on, without a mark
-        return Excerpt(text=head, next_start=len(head))
+        return Excerpt(text=head, next_start=start + len(head) if len(head) < length else None)
     written, at, gaps = "", 0, list[int]()
-    for start, end, text in [*parts, (length, length, "")]:
-        if start > at:
-            gaps.append(at)
+    for begin, end, text in [*parts, (length, length, "")]:
+        if begin > at:
+            gaps.append(start + at)
             blank = "\n\n" if written and not written.endswith("\n\n") else ""
-            written += f"{blank}{GAP.format(start - at, at)}\n\n"
-        if len(text) < end - start:
-            gaps.append(start)
+            written += f"{blank}{GAP.format(begin - at, start + at)}\n\n"
+        if len(text) < end - begin:
+            gaps.append(start + begin)
         written += text
         at = end
     return Excerpt(text=written, next_start=gaps[0] if gaps else None)

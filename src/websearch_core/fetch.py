@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from websearch_core import budget, deadline, egress, fingerprint, outcome
+from websearch_core import budget, deadline, egress, fingerprint, outcome, outline
 from websearch_core.chain import read_through
 from websearch_core.errors import InvalidInput, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
 from websearch_core.inflight import InFlight, settled
 from websearch_core.ports import Cache, Extractor
-from websearch_core.values import FetchRequest, FetchResult, Page
+from websearch_core.values import FetchRequest, FetchResult, Note, Page, Section
 
 __all__ = ["Fetch", "FetchRules"]
+
+NO_PASSAGE = Note(code="no_passage", text="no word of the query stands here; this is the text from its beginning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +42,10 @@ class Fetch:
     running: InFlight = field(default_factory=InFlight)
 
     async def __call__(self, request: FetchRequest, /, *, within_s: float | None = None) -> FetchResult:
-        """The page's text from `request.start`, as much as `max_chars` allows.
+        """The page's text from `request.start`, as much as `max_chars` allows; of one section, or only the passages on a query.
 
-        `within_s` shortens the operator's limit. Reading past the end is an error that names the length.
+        A text that is cut at its beginning comes with its outline. `within_s` shortens the operator's limit. Reading past the
+        end is an error that names the length.
         """
         empty = FetchResult(url=request.url)
         limit_s = min(self.rules.deadline_s, within_s or self.rules.deadline_s)
@@ -53,9 +57,10 @@ class Fetch:
                 span.note(outcome=error.code)
                 return outcome.failed(empty, error, "fetch")
             span.note(outcome="success", provider=page.provider, chars=len(page.text))
-        if request.start >= len(page.text):
-            return outcome.failed(empty, InvalidInput(f"start must be below {len(page.text)}, the length of the page"), "fetch")
-        return budget.fit_fetch(_result(page, request), request.max_chars)
+        try:
+            return _asked(page, request)
+        except InvalidInput as error:
+            return outcome.failed(empty, error, "fetch")
 
     async def _page(self, request: FetchRequest, limit_s: float) -> Page:
         """The page, by a run that callers who want the same page share."""
@@ -64,7 +69,8 @@ class Fetch:
             return read_through(self.cache, self.extractor, request, ttl_s=self.rules.cache_ttl_s)
 
         with deadline.within(limit_s):
-            async with self.running.joined(fingerprint.of_page(request.url, request.provider), start) as reading:
+            key = fingerprint.of_page(request.url, request.provider, request.selector)
+            async with self.running.joined(key, start) as reading:
                 await asyncio.wait({reading}, timeout=limit_s)
                 page = settled(reading, None)
         if isinstance(page, OutOfTime) and page.provider is None:
@@ -72,6 +78,39 @@ class Fetch:
         if isinstance(page, WebSearchError):
             raise page
         return page
+
+
+def _asked(page: Page, request: FetchRequest) -> FetchResult:
+    """The part of the page that was asked for, as much as fits.
+
+    Raises:
+        InvalidInput: there is no such section, or `start` lies outside.
+    """
+    begin, end, inside = _stretch(page.text, request)
+    start = request.start or begin
+    if not begin <= start < end:
+        whole = f"below {end}, the length of the page" if not request.section else f"from {begin} and below {end}, in the section"
+        raise InvalidInput(f"start must be {whole}")
+    result = dataclasses.replace(_result(page, request), content=page.text[:end], start=start)
+    fitted = budget.fit_passages(result, request.query, request.max_chars) if request.query else None
+    if fitted is None:
+        if request.query:
+            result = dataclasses.replace(result, notes=(*result.notes, NO_PASSAGE))
+        fitted = budget.fit_fetch(result, request.max_chars)
+        if fitted.next_start is not None and start == begin:
+            inside = inside if request.section else outline.sections(page.text)
+            fitted = budget.fit_fetch(dataclasses.replace(result, outline=inside), request.max_chars)
+    return dataclasses.replace(fitted, total_chars=len(page.text))
+
+
+def _stretch(text: str, request: FetchRequest) -> tuple[int, int, tuple[Section, ...]]:
+    """Beginning and end of the section that was asked for, or of the text, and the sections inside of that section."""
+    if not request.section:
+        return 0, len(text), ()
+    known = outline.sections(text)
+    found = outline.find(known, request.section)
+    inside = tuple(section for section in known if section.number.startswith(f"{found.number}."))
+    return found.start, found.start + found.chars, inside
 
 
 def _result(page: Page, request: FetchRequest) -> FetchResult:

@@ -27,9 +27,9 @@ def of_query(query: SearchQuery, *, model: str = "") -> str:
     return f"query:{_digest(plain)}"
 
 
-def of_page(url: str, provider: str = "") -> str:
-    """Key of a page as read by anyone, or by the one reader that the caller named."""
-    return f"page:{_digest([urls.canonical(url), provider])}"
+def of_page(url: str, provider: str = "", selector: str = "") -> str:
+    """Key of a page, or of a selected part of it, as read by anyone or by the one reader that the caller named."""
+    return f"page:{_digest([urls.canonical(url), provider, *([selector] if selector else [])])}"
 
 
 def of_map(request: MapRequest) -> str:

@@ -13,11 +13,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from websearch_core import graphemes
+
 __all__ = [
     "LONGEST_CHARS",
     "Piece",
     "coverage",
     "first_heading",
+    "headings",
     "is_table_rule",
     "is_unspaced",
     "query_terms",
@@ -66,16 +69,25 @@ def is_table_rule(line: str) -> bool:
     return _TABLE_RULE.match(line.rstrip("\n")) is not None
 
 
+def headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """Place, rank (1 to 6) and words of each heading; nothing inside code or front matter is one."""
+    at = 0
+    for block in _Lines(text).blocks():
+        if block.level:
+            yield at, block.level, block.title
+        at += len(block.text)
+
+
 def first_heading(text: str) -> str:
     """The first heading's words; empty when there is none."""
-    return next((block.title for block in _Lines(text).blocks() if block.level), "")
+    return next((title for _, _, title in headings(text)), "")
 
 
 def stretch(text: str, query: str, *, max_chars: int = LONGEST_CHARS) -> str:
     """The lines of `text`, verbatim and unbroken, that hold most different words of `query`; all of it when it fits."""
     if len(text) <= max_chars:
         return text
-    lines = [line[:max_chars] for line in text.splitlines(keepends=True)]
+    lines = [line[: graphemes.floor(line, max_chars)] for line in text.splitlines(keepends=True)]
     wanted = set(searchable(query).split()) - _STOP_WORDS
     words = [wanted.intersection(searchable(line).split()) for line in lines]
     start, end = _richest(lines, words, max_chars)
@@ -268,6 +280,7 @@ def _cut(text: str, room: int) -> Iterator[str]:
     start, length = 0, len(text.rstrip())
     while length - start > room:
         size = _cut_at(text[start : start + room])
+        size = graphemes.floor(text, start + size) - start or size
         yield text[start : start + size]
         start, room = start + size, LONGEST_CHARS
     yield text[start:]

@@ -92,7 +92,9 @@ class Extractor(Protocol):
     def name(self) -> str: ...
 
     async def extract(self, request: FetchRequest, /) -> Page | None:
-        """The whole page as text; `start` and `max_chars` are not its business. None: not my kind of page.
+        """The whole page as text; `start`, `max_chars`, `section` and `query` are not its business. None: not my kind of page.
+
+        A reader that keeps `selector` says so by an attribute `selects`; no other is asked when there is one.
 
         Raises:
             ProviderError: unreachable, refused, or nothing readable in it (BadReply).

@@ -46,6 +46,7 @@ __all__ = [
     "SearchQuery",
     "SearchResult",
     "Secret",
+    "Section",
     "Setting",
     "SiteMap",
     "Source",
@@ -144,6 +145,12 @@ class FetchRequest:
     """Character to start from, for reading on."""
     max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
     """Longest result."""
+    section: Annotated[str, Len(0, 300)] = ""
+    """Number or heading from outline."""
+    query: Annotated[str, Len(0, 1_000)] = ""
+    """Only passages on this."""
+    selector: Annotated[str, Len(0, 500)] = ""
+    """CSS selector."""
     provider: Annotated[str, Len(0, 64)] = ""
     """Only this reader."""
 
@@ -313,6 +320,19 @@ class SiteMap:
     crawl_delay_s: float = 0.0
     """What the site asks for between two requests; 0 when it does not say."""
     notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One heading of a page with everything below it."""
+
+    number: str
+    """Its place among the headings, such as `2.1`."""
+    title: str
+    start: int
+    """Where it begins in the page's text."""
+    chars: int
+    """Its length, that of the sections inside it included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -504,6 +524,9 @@ class FetchResult(Outcome):
     next_start: int | None = None
     """Where to read on; None at the end."""
     total_chars: int = 0
+    """Of the whole page."""
+    outline: tuple[Section, ...] = ()
+    """What a text that was cut consists of, for reading on by `section`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

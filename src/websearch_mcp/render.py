@@ -51,6 +51,8 @@ def for_people(outcome: Outcome) -> str:
         case FetchResult():
             read_on = f" · read on with --start {outcome.next_start}" if outcome.next_start is not None else ""
             lines += [
+                *(f"> {one.number} {one.title} · {one.chars} characters" for one in outcome.outline),
+                *([""] if outcome.outline else []),
                 outcome.content,
                 "",
                 f"{outcome.final_url} · {outcome.provider} · {outcome.total_chars} characters{read_on}",
@@ -154,6 +156,9 @@ def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:
 def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
     if result.content:
         yield f"{result.kind} page, read by {result.provider}, {result.total_chars} characters"
+        if result.outline:
+            lines = (f"{one.number} {one.title} (start {one.start}, {one.chars} characters)" for one in result.outline)
+            yield fence.fenced("\n".join(["Outline", *lines]), origin=result.final_url or result.url, nonce=nonce)
         yield fence.fenced(
             f"{result.title}\n\n{result.content}" if result.title and not result.start else result.content,
             origin=result.final_url or result.url,

@@ -21,7 +21,7 @@ from websearch_core.values import Link
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
 
-__all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links"]
+__all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links", "read_selected"]
 
 Anchors: TypeAlias = tuple[tuple[str, str], ...]
 ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked"]
@@ -128,6 +128,32 @@ def read_html(text: str, url: str) -> HtmlDocument:
         anchors=anchors,
         base_url=base_url,
         outcome=outcome,
+    )
+
+
+def read_selected(text: str, url: str, selector: str) -> HtmlDocument:
+    """The parts of a page that a CSS selector finds, whatever else would be its content; blank where it finds none.
+
+    Raises:
+        NotAllowed: more than 20 million characters.
+        InvalidInput: the selector cannot be read.
+    """
+    from websearch_adapters.extract.selectors import matching
+
+    root = parse(text)
+    if root is None:
+        return HtmlDocument(outcome="empty")
+    about = metadata.of_page(root)
+    base_url = _base(root, url)
+    content.stripped(root)
+    parts = (markdown.render_one(element, base_url) for element in matching(root, selector))
+    return HtmlDocument(
+        title=about.title,
+        markdown="\n\n".join(part for part in parts if part),
+        published=about.published,
+        published_stated=about.published_stated,
+        language=about.language,
+        base_url=base_url,
     )
 
 

@@ -20,6 +20,8 @@ __all__ = ["LocalReader"]
 class LocalReader:
     """Reads HTML, Markdown, text, JSON, XML, feeds, office documents, books and, with the extra `pdf`, PDF."""
 
+    selects = True
+
     def __init__(self, pages: PageClient, worker: Worker, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._pages = pages
         self._worker = worker
@@ -37,12 +39,18 @@ class LocalReader:
                 too much to read (TooCostly), a check for humans or a file of another kind (Declined).
             NotAllowed: policy forbids the address or the size.
             NotConfigured: this system lets no process be started.
+            InvalidInput: the selector cannot be read or finds nothing.
         """
         self._worker.warm()
         fetched = await self._pages.get(request.url)
-        reading = await self._worker.read(
-            Document(body=fetched.body, url=fetched.final_url, content_type=fetched.content_type, status=fetched.status)
+        document = Document(
+            body=fetched.body,
+            url=fetched.final_url,
+            content_type=fetched.content_type,
+            status=fetched.status,
+            selector=request.selector,
         )
+        reading = await self._worker.read(document)
         return Page(
             url=request.url,
             final_url=fetched.final_url,

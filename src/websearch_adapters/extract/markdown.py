@@ -16,7 +16,7 @@ from websearch_adapters.extract.names import GUTTER, role_of
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
 
-__all__ = ["fence", "render"]
+__all__ = ["fence", "render", "render_one"]
 
 MAX_BLOCK_DEPTH = 100
 MAX_INLINE_DEPTH = 60
@@ -65,6 +65,20 @@ _TICKS = re.compile(r"`+")
 def render(element: Element, base_url: str) -> str:
     """The content of `element` as Markdown, links joined to `base_url`."""
     return "\n\n".join(_Renderer(base_url).blocks(element, 0)).strip()
+
+
+def render_one(element: Element, base_url: str) -> str:
+    """The element itself as Markdown, where `render` takes what is inside of it: a table, a heading, a list, a link."""
+    box = element.makeelement("div")
+    tail, element.tail = element.tail, None
+    parent = element.getparent()
+    at = parent.index(element) if parent is not None else 0
+    box.append(element)
+    text = render(box, base_url)
+    if parent is not None:
+        parent.insert(at, element)
+    element.tail = tail
+    return text
 
 
 def fence(code: str, language: str = "") -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
 from websearch_core import urls
-from websearch_core.errors import BadReply, Declined, EmptyResult, NotConfigured, ProviderError
+from websearch_core.errors import BadReply, Declined, EmptyResult, InvalidInput, NotConfigured, ProviderError
 from websearch_core.values import Note
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Document:
     content_type: str = ""
     """The header as it came."""
     status: int = 200
+    selector: str = ""
+    """Only the parts of an HTML page that this CSS selector finds; empty for its content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,13 @@ def read(document: Document) -> Reading:
             of another kind (Declined).
         NotAllowed: the page is larger than the reader takes, or unpacks to too much.
         NotConfigured: a part is not installed that reads this kind of document.
+        InvalidInput: the selector cannot be read, finds nothing, or the document is no HTML.
     """
     from websearch_adapters.extract import text
 
     kind = text.kind_of(document.body, document.content_type, document.url)
+    if document.selector:
+        return _selected(document, kind)
     reading = _READERS.get(kind, _text)(document, kind)
     if not reading.text.strip():
         raise failure(EmptyResult, document, "sends nothing readable", "The page has no text; use another page or provider.")
@@ -110,6 +115,21 @@ def _html(document: Document, _kind: Kind) -> Reading:
             document,
             "sends a page without content that a script would fill",
             "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page.",
+        )
+    return Reading(kind="html", text=found.markdown, title=found.title, published=found.published, language=found.language)
+
+
+def _selected(document: Document, kind: Kind) -> Reading:
+    from websearch_adapters.extract.charset import decode
+    from websearch_adapters.extract.html import read_selected
+
+    if kind != "html":
+        raise InvalidInput(f"selector: only HTML has elements to select, and this is {kind}", hint="Leave the selector out.")
+    found = read_selected(decode(document.body, document.content_type)[0], document.url, document.selector)
+    if not found.markdown:
+        raise InvalidInput(
+            f"selector: nothing readable on the page matches {document.selector[:80]!r}",
+            hint="Read the page without it, or use a wider one, such as main or article.",
         )
     return Reading(kind="html", text=found.markdown, title=found.title, published=found.published, language=found.language)
 

@@ -273,7 +273,12 @@ def _environment() -> dict[str, str]:
 
 
 def _head(document: Document) -> dict[str, Any]:
-    return {"url": document.url, "content_type": document.content_type, "status": document.status}
+    return {
+        "url": document.url,
+        "content_type": document.content_type,
+        "status": document.status,
+        "selector": document.selector,
+    }
 
 
 def _raise_told(head: dict[str, Any], document: Document) -> None:
@@ -282,7 +287,7 @@ def _raise_told(head: dict[str, Any], document: Document) -> None:
         raise _broken(document, head["fault"])
     if told := head.get("error"):
         kind = getattr(errors, told["class"] if told["class"] in errors.__all__ else "BadReply")
-        raise kind(told["message"], provider=NAME, hint=told["hint"], http_status=told["http_status"])
+        raise kind(told["message"], provider=told["provider"], hint=told["hint"], http_status=told["http_status"])
 
 
 def _stopped(document: Document) -> WebSearchError:

@@ -103,8 +103,8 @@ def _warm() -> None:
 
 def _reply(head: dict[str, Any], body: bytes, memory_bytes: int) -> Frame:
     try:
-        document = Document(body=body, url=head["url"], content_type=head["content_type"], status=head["status"])
-        answer, text = TASKS[head["task"]](document)
+        task = TASKS[head.pop("task")]
+        answer, text = task(Document(body=body, **head))
     except WebSearchError as error:
         return {"error": _plain(error), "peak_bytes": _peak_bytes()}, b""
     except MemoryError:
@@ -131,7 +131,13 @@ TASKS: dict[str, Callable[[Document], Frame]] = {"read": _read, "links": _links}
 
 
 def _plain(error: WebSearchError) -> dict[str, Any]:
-    return {"class": type(error).__name__, "message": error.message, "hint": error.hint, "http_status": error.http_status}
+    return {
+        "class": type(error).__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "provider": error.provider,
+        "http_status": error.http_status,
+    }
 
 
 def _place(error: Exception) -> str:

@@ -234,8 +234,10 @@ class FakeExtractor:
         pages: Mapping[str, str | Script[Page | None]] | Script[Page | None] = None,
         *,
         name: str = "fake_extractor",
+        selects: bool = False,
     ) -> None:
         self.name = name
+        self.selects = selects
         self.asked: list[FetchRequest] = []
         self._every = None if isinstance(pages, Mapping) else _Play[Page | None](pages)
         given = pages.items() if isinstance(pages, Mapping) else ()

@@ -89,6 +89,9 @@ def _fetch(command: argparse.ArgumentParser) -> None:
     _common(command)
     command.add_argument("url", help="absolute http(s) address")
     command.add_argument("--start", type=int, default=0, help="character to start from")
+    command.add_argument("--section", default="", help="only this section: its number or heading, as the outline has it")
+    command.add_argument("--query", default="", help="only the passages about this")
+    command.add_argument("--selector", default="", help="only what this CSS selector matches")
     command.add_argument("--provider", default="", help="only this reader: tavily, firecrawl or local")
     _size(command)
 

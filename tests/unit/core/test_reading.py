@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
+from websearch_core import budget
 from websearch_core.chain import ExtractorChain, MapperChain
 from websearch_core.errors import NotAllowed, Unreachable
 from websearch_core.fetch import Fetch, FetchRules
 from websearch_core.map import Map
 from websearch_core.sources import Sources
-from websearch_core.testing.fakes import FakeCache, FakeExtractor, FakeMapper, Gate
+from websearch_core.testing.fakes import FakeCache, FakeClock, FakeExtractor, FakeMapper, Gate
 from websearch_core.values import (
     FetchRequest,
     Link,
@@ -275,3 +276,111 @@ async def test_an_unknown_session_says_to_search_again() -> None:
     assert page.error_detail is not None
     assert page.error_detail.service == "sources_cache"
     assert "web_search" in (page.next_action or "")
+
+
+BOOK = "# Ferries\n\n" + "".join(
+    f"## Route {number}\n\n" + f"The ferry of route {number} sails at {number} o'clock from pier {number * 7}. " * 12 + "\n\n"
+    for number in range(1, 31)
+)
+
+
+class TestLongPages:
+    async def test_a_page_that_is_cut_comes_with_its_outline(self) -> None:
+        result = await fetch(FakeExtractor({URL: BOOK}))(FetchRequest(url=URL, max_chars=8_000))
+        assert (result.outline[0].number, result.outline[0].title) == ("1", "Ferries")
+        assert [one.number for one in result.outline[1:]] == [f"1.{number}" for number in range(1, len(result.outline))]
+        for one in result.outline:
+            assert BOOK[one.start :].startswith("# Ferries" if one.number == "1" else f"## {one.title}\n")
+        assert BOOK.startswith(result.content)
+        assert "section=NUMBER" in result.notes[-1].text
+        assert budget.json_chars(result) <= 8_000
+
+    async def test_the_outline_takes_a_sixth_of_the_room_at_most(self) -> None:
+        deep = "".join(f"# Part {n}\n\n" + "".join(f"## Chapter {n}.{m}\n\nText.\n\n" for m in range(40)) for n in range(40))
+        result = await fetch(FakeExtractor({URL: deep}))(FetchRequest(url=URL, max_chars=12_000))
+        assert {one.number.count(".") for one in result.outline} == {0}
+        assert budget.json_chars(result.outline) <= 2_000
+        assert budget.json_chars(result) <= 12_000
+
+    async def test_a_page_that_fits_and_a_piece_read_on_have_no_outline(self) -> None:
+        use = fetch(FakeExtractor({URL: BOOK}))
+        assert (await use(FetchRequest(url=URL, max_chars=200_000))).outline == ()
+        assert (await use(FetchRequest(url=URL, max_chars=8_000, start=100))).outline == ()
+
+    async def test_a_section_is_read_alone_and_whole(self) -> None:
+        use = fetch(FakeExtractor({URL: BOOK}))
+        result = await use(FetchRequest(url=URL, section="Route 7", max_chars=8_000))
+        assert result.content.startswith("## Route 7\n\nThe ferry of route 7 sails")
+        assert (BOOK.find(result.content), result.next_start, result.total_chars) == (result.start, None, len(BOOK))
+        assert "Route 8" not in result.content
+
+    async def test_a_long_section_is_read_in_pieces_that_join(self) -> None:
+        use, start, joined = fetch(FakeExtractor({URL: BOOK})), 0, ""
+        first = await use(FetchRequest(url=URL, section="1", max_chars=4_000))
+        assert [one.number for one in first.outline][:2] == ["1.1", "1.2"]
+        while True:
+            piece = await use(FetchRequest(url=URL, section="1", start=start, max_chars=4_000))
+            joined += piece.content
+            if piece.next_start is None:
+                break
+            start = piece.next_start
+        assert joined == BOOK
+
+    async def test_an_unknown_section_and_a_start_outside_are_input_errors(self) -> None:
+        use = fetch(FakeExtractor({URL: BOOK}))
+        unknown = await use(FetchRequest(url=URL, section="Rout 71"))
+        assert (unknown.error, unknown.next_action is not None and "Route 7" in unknown.next_action) == ("invalid_input", True)
+        outside = await use(FetchRequest(url=URL, section="Route 2", start=5))
+        assert outside.error_detail is not None
+        assert outside.error_detail.message.endswith("in the section")
+
+    async def test_a_query_brings_only_the_passages_on_it_with_their_places(self) -> None:
+        text = BOOK.replace("## Route 21\n\n", "## Route 21\n\nBicycles travel free of charge.\n\n")
+        result = await fetch(FakeExtractor({URL: text}))(FetchRequest(url=URL, query="Do bicycles cost extra?", max_chars=8_000))
+        assert "Bicycles travel free of charge." in result.content
+        assert len(result.content) < 2_500
+        gap = text.index("## Route 21")
+        assert result.content.startswith(f"[… {gap:d} characters left out, from start=0 …]\n\n## Route 21")
+        assert result.next_start == 0
+        assert result.total_chars == len(text)
+
+    async def test_a_query_in_chinese_finds_its_passage(self) -> None:
+        text = BOOK + "## 自行车\n\n自行车可以免费上船，无需预订。\n"
+        result = await fetch(FakeExtractor({URL: text}))(FetchRequest(url=URL, query="自行车要买票吗", max_chars=8_000))
+        assert "自行车可以免费上船" in result.content
+        assert len(result.content) < 2_500
+
+    async def test_a_query_within_a_section_stays_there(self) -> None:
+        result = await fetch(FakeExtractor({URL: BOOK}))(FetchRequest(url=URL, section="Route 9", query="pier", max_chars=8_000))
+        assert "route 9 sails" in result.content
+        assert "Route 10" not in result.content
+
+    async def test_a_query_without_an_answer_says_so_and_shows_the_beginning(self) -> None:
+        result = await fetch(FakeExtractor({URL: BOOK}))(FetchRequest(url=URL, query="volcanoes", max_chars=8_000))
+        assert [note.code for note in result.notes][:1] == ["no_passage"]
+        assert BOOK.startswith(result.content)
+        assert result.outline
+
+    async def test_a_selector_is_kept_by_a_reader_that_can_and_is_part_of_the_key(self) -> None:
+        plain, able = FakeExtractor({URL: "Whole."}, name="plain"), FakeExtractor({URL: "Part."}, name="able", selects=True)
+        use = fetch(plain, able)
+        assert (await use(FetchRequest(url=URL, selector=".part"))).content == "Part."
+        assert plain.asked == []
+        assert (await use(FetchRequest(url=URL))).content == "Whole."
+        refused = await fetch(plain)(FetchRequest(url=URL, selector=".part"))
+        assert (refused.error, refused.status) == ("invalid_input", "error")
+
+    async def test_reading_on_keeps_the_copy_that_one_is_reading(self) -> None:
+        """Its time begins anew with each piece that is read on, and not with a first one."""
+        clock = FakeClock()
+        extractor = FakeExtractor(Page(url=URL, text=BOOK, provider="x"))
+        use = fetch(extractor, cache=FakeCache(clock), cache_ttl_s=100.0)
+        for _ in range(4):
+            clock.advance(60)
+            await use(FetchRequest(url=URL, start=50, max_chars=2_000))
+        assert len(extractor.asked) == 1
+        clock.advance(60)
+        await use(FetchRequest(url=URL, max_chars=2_000))
+        clock.advance(60)
+        await use(FetchRequest(url=URL, max_chars=2_000))
+        assert len(extractor.asked) == 2

@@ -1,0 +1,132 @@
+"""The sections of a page: its headings with their numbers, places and sizes, and how one of them is found by name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from websearch_core.errors import InvalidInput
+from websearch_core.passages import PATH_SEPARATOR, headings
+from websearch_core.values import Section
+
+__all__ = ["find", "sections", "shown"]
+
+MAX_SECTIONS = 5_000
+MAX_NAMES = 12
+"""Names that an error lists."""
+_MARKS = re.compile(r"[*_`~\\]|!?\[([^\]]*)\]\([^)]*\)")
+_STEPS = re.compile(r"\s*(?:›|>|»|/)\s*")
+_NOT_SLUG = re.compile(r"[^\w]+")
+
+
+def sections(text: str) -> tuple[Section, ...]:
+    """The sections in their order; each reaches to the next heading of its own or a higher rank, and so holds those below it.
+
+    What stands before the first heading is in none.
+    """
+    found = [(start, level, title) for start, level, title in headings(text)][:MAX_SECTIONS]
+    open_: list[tuple[int, int, int]] = []
+    """Index, rank and count of inner sections of each section that is open; the first of them stands for the page."""
+    top = 0
+    numbers, ends = [""] * len(found), [len(text)] * len(found)
+    counts = [0] * len(found)
+    for at, (start, level, _) in enumerate(found):
+        while open_ and open_[-1][1] >= level:
+            ends[open_.pop()[0]] = start
+        if open_:
+            above = open_[-1][0]
+            counts[above] += 1
+            numbers[at] = f"{numbers[above]}.{counts[above]}"
+        else:
+            top += 1
+            numbers[at] = str(top)
+        open_.append((at, level, 0))
+    return tuple(
+        Section(number=numbers[at], title=_plain(title), start=start, chars=ends[at] - start)
+        for at, (start, _, title) in enumerate(found)
+    )
+
+
+def find(known: Sequence[Section], wanted: str) -> Section:
+    """The section with this number, heading, path of headings (`Install › Linux`) or address fragment (`#on-linux`).
+
+    Where several have the same heading, the first one.
+
+    Raises:
+        InvalidInput: no section has it; names those that are near.
+    """
+    name = wanted.strip()
+    numbered = name.removeprefix("§").strip().rstrip(".")
+    for section in known:
+        if section.number == numbered:
+            return section
+    titles = [_folded(section.title) for section in known]
+    for test in (_by_title, _by_path, _by_slug, _by_beginning):
+        at = test(known, titles, name)
+        if at is not None:
+            return known[at]
+    raise InvalidInput(f"section: the page has no {name[:80]!r}", hint=_near(known, titles, _folded(name)))
+
+
+def _near(known: Sequence[Section], titles: Sequence[str], name: str) -> str:
+    """Which sections may have been meant."""
+    if not known:
+        return "The page has no headings; read on with start, or ask with query."
+    holding = [title for title in titles if name and name in title][:3]
+    near = dict.fromkeys([*holding, *get_close_matches(name, titles, n=3, cutoff=0.5)])
+    meant = [known[titles.index(title)] for title in near] or [one for one in known if "." not in one.number][:MAX_NAMES]
+    return f"Sections are: {'; '.join(f'{one.number} {one.title}' for one in meant)}"[:500]
+
+
+def shown(known: Sequence[Section], most: int) -> tuple[Section, ...]:
+    """At most `most` sections: the deepest go first, then the last."""
+    depths = [section.number.count(".") for section in known]
+    highest, depth = min(depths, default=0), max(depths, default=0)
+    kept = list(known)
+    while len(kept) > most and depth > highest:
+        kept = [section for section in kept if section.number.count(".") < depth]
+        depth -= 1
+    return tuple(kept[:most])
+
+
+def _by_title(_known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:
+    folded = _folded(name.lstrip("# "))
+    return next((at for at, title in enumerate(titles) if title == folded), None)
+
+
+def _by_path(known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:
+    steps = [_folded(step) for step in _STEPS.split(name.replace(PATH_SEPARATOR.strip(), "›"))]
+    by_number = {section.number: title for section, title in zip(known, titles, strict=True)}
+    for at, section in enumerate(known):
+        parts = section.number.split(".")
+        path = [by_number[".".join(parts[: depth + 1])] for depth in range(len(parts))]
+        if len(steps) > 1 and path[-len(steps) :] == steps:
+            return at
+    return None
+
+
+def _by_slug(_known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:
+    slug = _slug(name)
+    return next((at for at, title in enumerate(titles) if slug and _slug(title) == slug), None)
+
+
+def _by_beginning(_known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:
+    """The only section whose heading begins with the name."""
+    folded = _folded(name)
+    found = [at for at, title in enumerate(titles) if folded and title.startswith(folded)]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain(title: str) -> str:
+    """The heading's words without marks of Markdown."""
+    return " ".join(_MARKS.sub(lambda match: match[1] or "", title).split())
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _slug(text: str) -> str:
+    return _NOT_SLUG.sub("-", _folded(text)).strip("-")
