@@ -16,7 +16,7 @@ from upstreams.serve import serve, transport
 from websearch_adapters.extract.local import LocalReader
 from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
-from websearch_core.errors import BadReply, Declined, EmptyResult, NotAllowed, RequestRejected, Unreachable
+from websearch_core.errors import BadReply, Declined, EmptyResult, InvalidInput, NotAllowed, RequestRejected, Unreachable
 from websearch_core.ports import Extractor
 from websearch_core.testing.contracts import ExtractorContract, Hanging
 from websearch_core.values import FetchRequest, Page
@@ -176,6 +176,29 @@ async def test_documents_of_every_kind_are_read_whatever_they_are_sent_as(over: 
 async def test_a_document_that_says_less_than_it_holds_brings_its_note(over: Over) -> None:
     page = await read(over(PagesSite({"/": SitePage(pdf([["The tide tables of this year."], []]), "application/pdf")})), "/")
     assert [note.code for note in page.notes] == ["pages_without_text"]
+
+
+async def test_a_part_of_a_page_is_read_by_selector(over: Over) -> None:
+    reader = over(PagesSite({"/": article("t", "<h1>T</h1><p>Text.</p><table><tr><th>k<th>v<tr><td>1<td>2</table>")}))
+    page = await reader.extract(FetchRequest(url=f"{HOST}/", selector="table"))
+    assert page is not None
+    assert (page.text, page.kind) == ("| k | v |\n| --- | --- |\n| 1 | 2 |", "html")
+
+
+@pytest.mark.parametrize(
+    ("body", "selector", "words"),
+    [
+        (article("t", "<p>Text.</p>"), ".nothing", "nothing readable"),
+        (article("t", "<p>Text.</p>"), "p::after", "cannot read"),
+        (SitePage("plain", "text/plain"), "p", "only HTML"),
+    ],
+    ids=["finds nothing", "cannot be read", "no HTML"],
+)
+async def test_a_selector_that_cannot_be_kept_is_an_input_error(over: Over, body: Served, selector: str, words: str) -> None:
+    reader = over(PagesSite({"/": body}))
+    with pytest.raises(InvalidInput, match=words) as caught:
+        await reader.extract(FetchRequest(url=f"{HOST}/", selector=selector))
+    assert caught.value.provider is None
 
 
 async def test_statuses_come_through(documentation: LocalReader) -> None:
