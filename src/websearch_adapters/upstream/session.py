@@ -210,7 +210,7 @@ class Link:
 
     def _refusal(self, error: MCPError, fate: Fate, what: str) -> WebSearchError:
         said = self._redact.text(clean(error.message, limit=SAID_CHARS))
-        if wants_login(fate):
+        if fate.wants_login:
             self.lose(Cause(kind="auth", text="it wants a login"))
             return self._error(AuthRejected, f"it wants a login before {what}", http_status=fate.status)
         if fate.in_session and (fate.status == 404 or (fate.status == 400 and "session" in said.lower())):
@@ -435,10 +435,10 @@ class Session:
             kind: CauseKind = "auth" if isinstance(first, AuthRejected) else "start"
             return self._error(type(first), first.message, kind, hint=first.hint)
         if isinstance(first, httpx2.HTTPStatusError):
-            fate = Fate(status=first.response.status_code, challenge=first.response.headers.get("www-authenticate", ""))
+            fate.note(first.response)
         if isinstance(first, OAuthFlowError):
             return self._error(AuthRejected, f"the login failed ({type(first).__name__})", "auth")
-        if wants_login(fate):
+        if fate.wants_login:
             return self._error(AuthRejected, "it wants a login", "auth", hint=f"Run: websearch upstream login {self._spec.name}")
         if link.child is not None and (ending := link.child.ending()):
             return self._error(Unreachable, f"{ending}{self._last_words()}", "start")
@@ -462,11 +462,6 @@ def cause_of(error: WebSearchError) -> Cause:
     """The cause that an error of this module stands for."""
     kind: Any = error.diagnostics.get("cause") or ("auth" if isinstance(error, AuthRejected) else "protocol")
     return Cause(kind=kind, text=str(error.diagnostics.get("why", error.message))[:CAUSE_CHARS])
-
-
-def wants_login(fate: Fate) -> bool:
-    """Whether the request was refused for want of a login, or of a scope of it."""
-    return fate.status == 401 or (fate.status == 403 and "insufficient_scope" in fate.challenge)
 
 
 # --- translations -------------------------------------------------------------------------------------------------

@@ -40,11 +40,18 @@ class Fate:
 
     sent: bool = False
     status: int | None = None
-    challenge: str = ""
-    """`WWW-Authenticate` of a refusal."""
+    wants_login: bool = False
+    """Refused for want of a login, or of a scope of it; once said, that stays so for all requests of a handshake."""
     retry_after: str = ""
     in_session: bool = False
     failure: Exception | None = None
+
+    def note(self, response: httpx2.Response) -> None:
+        """The request was sent, and this came back."""
+        self.sent, self.status = True, response.status_code
+        self.retry_after = response.headers.get("retry-after", "")
+        short = response.status_code == 403 and "insufficient_scope" in response.headers.get("www-authenticate", "")
+        self.wants_login = self.wants_login or response.status_code == 401 or short
 
 
 FATE: ContextVar[Fate | None] = ContextVar("fate", default=None)
@@ -75,9 +82,7 @@ class WatchedClient(httpx2.AsyncClient):
             fate.failure = error if isinstance(error, Exception) else None
             self._tell(request)
             raise
-        fate.sent, fate.status = True, response.status_code
-        fate.challenge = response.headers.get("www-authenticate", "")
-        fate.retry_after = response.headers.get("retry-after", "")
+        fate.note(response)
         if response.is_error:
             self._tell(request)
         return response
