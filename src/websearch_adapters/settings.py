@@ -288,6 +288,9 @@ class SearchSettings:
         env=("GROK_SEARCH_SOURCE_PROVIDERS",),
         help="Who finds pages, in order; what is not configured is skipped. `none`: nobody.",
     )
+    finders_at_once: int = option(
+        1, ge=1, le=8, help="Finders to ask at the same time; their lists become one. Each of them may be billed."
+    )
     deadline_s: float = option(
         270.0,
         env=("WEB_SEARCH_TOTAL_TIMEOUT", "GROK_SEARCH_TIMEOUT_SECONDS"),

@@ -11,11 +11,11 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from websearch_core import fence, fingerprint, outcome, urls
-from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, WebSearchError
+from websearch_core import fence, fingerprint, merge, outcome, ranking, urls
+from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, OutOfTime, WebSearchError
 from websearch_core.inflight import settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, SourceFinder
-from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
+from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, Source, SourceList
 
 __all__ = ["ExtractorChain", "FinderChain", "MapperChain", "NoEngine", "read_through"]
 
@@ -39,14 +39,21 @@ class NoEngine(AnswerEngine):
 
 
 class FinderChain(SourceFinder):
-    """Finders in order; the first that brings a usable source wins."""
+    """Finders in order, one or several at a time; the first that bring a usable source win, and their lists become one."""
 
     name = "chain"
 
-    def __init__(self, finders: Sequence[SourceFinder], *, off: Sequence[Note] = ()) -> None:
-        """`off`: why finders that could stand here do not."""
+    def __init__(
+        self, finders: Sequence[SourceFinder], *, off: Sequence[Note] = (), at_once: int = 1, patience_s: float = 3.0
+    ) -> None:
+        """`off`: why finders that could stand here do not. `at_once`: how many are asked at the same time.
+
+        `patience_s`: longest wait for the others of them once one has found something.
+        """
         self.finders = tuple(finders)
         self._off = tuple(off)
+        self._at_once = at_once
+        self._patience_s = patience_s
 
     @property
     def keeps(self) -> frozenset[Filter]:
@@ -54,7 +61,9 @@ class FinderChain(SourceFinder):
         return frozenset.intersection(*(finder.keeps for finder in self.finders)) if self.finders else frozenset()
 
     async def find(self, query: SearchQuery, /) -> SourceList:
-        """The first finder's list that holds a usable source; an empty list when all of them looked and found nothing.
+        """What the first finders found that found anything; an empty list when all of them looked and found nothing.
+
+        The lists of several become one by reciprocal rank fusion; each source names its finder as its provider.
 
         Raises:
             AllFailed: nothing was found and at least one finder failed; the attempts name each dead end, empty ones too.
@@ -64,27 +73,72 @@ class FinderChain(SourceFinder):
             raise NotConfigured(
                 "no source finder is configured", provider="finder", hint="Set TAVILY_API_KEY or FIRECRAWL_API_KEY."
             )
-        notes, dead_ends = list(self._off), list[WebSearchError]()
-        for finder in self.finders:
-            if query.fresh_within != "any" and "fresh_within" not in finder.keeps:
-                notes.append(Note(code="filter_unsupported", text="skipped: cannot keep fresh_within", provider=finder.name))
-                continue
-            try:
-                found = await finder.find(query)
-            except WebSearchError as error:
-                dead_ends.append(error)
-                notes.append(outcome.note_of(error, "search"))
-                continue
-            items = tuple(item for item in found.items if urls.is_web_url(item.url) or item.url.startswith("file://"))
-            notes.extend(found.notes)
-            if items:
-                return SourceList(items=items, provider=found.provider or finder.name, notes=tuple(notes))
-            why = " ".join(note.text for note in found.notes) or "found nothing"
-            dead_ends.append(EmptyResult(why, provider=finder.name))
-            notes.append(Note(code="no_results", text="found nothing", provider=finder.name))
+        able = [finder for finder in self.finders if query.fresh_within == "any" or "fresh_within" in finder.keeps]
+        notes = [*self._off, *(_skipped(finder) for finder in self.finders if finder not in able)]
+        dead_ends: list[WebSearchError] = []
+        for start in range(0, len(able), self._at_once):
+            lists: list[SourceList] = []
+            for finder, found in await self._asked(able[start : start + self._at_once], query):
+                if isinstance(found, WebSearchError):
+                    dead_ends.append(found)
+                    notes.append(outcome.note_of(found, "search"))
+                    continue
+                notes.extend(found.notes)
+                if items := _usable(found):
+                    lists.append(SourceList(items=items, provider=found.provider or finder.name))
+                    continue
+                why = " ".join(note.text for note in found.notes) or "found nothing"
+                dead_ends.append(EmptyResult(why, provider=finder.name))
+                notes.append(Note(code="no_results", text="found nothing", provider=finder.name))
+            if lists:
+                return _joined(lists, notes, most=query.extra_sources)
         if any(not isinstance(error, EmptyResult) for error in dead_ends):
             raise AllFailed("no source finder found anything, and not all of them could look", tuple(dead_ends))
         return SourceList(provider=self.name, notes=tuple(notes))
+
+    async def _asked(
+        self, finders: Sequence[SourceFinder], query: SearchQuery
+    ) -> list[tuple[SourceFinder, SourceList | WebSearchError]]:
+        """What each of them comes to, in their order."""
+        tasks = [asyncio.ensure_future(finder.find(query)) for finder in finders]
+        try:
+            waiting, patience_s = set(tasks), None
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    break
+                if any(not task.cancelled() and task.exception() is None and _usable(task.result()) for task in done):
+                    patience_s = self._patience_s
+            return [
+                (finder, settled(task, finder.name) if task.done() else _overtaken(finder))
+                for finder, task in zip(finders, tasks, strict=True)
+            ]
+        finally:
+            await stopped(tasks)
+
+
+def _skipped(finder: SourceFinder) -> Note:
+    return Note(code="filter_unsupported", text="skipped: cannot keep fresh_within", provider=finder.name)
+
+
+def _overtaken(finder: SourceFinder) -> OutOfTime:
+    return OutOfTime("was slower than the finders that were asked with it", provider=finder.name)
+
+
+def _usable(found: SourceList) -> tuple[Source, ...]:
+    """The sources that have an address to go to."""
+    return tuple(item for item in found.items if urls.is_web_url(item.url) or item.url.startswith("file://"))
+
+
+def _joined(lists: Sequence[SourceList], notes: Sequence[Note], *, most: int | None) -> SourceList:
+    """One list of several; as many sources as were asked for, or as the longest of them has."""
+    if len(lists) == 1:
+        return dataclasses.replace(lists[0], notes=tuple(notes))
+    named = [merge.labelled(one.items, one.provider) for one in lists]
+    longest = max(len(items) for items in named)
+    return SourceList(
+        items=ranking.agreed(named)[: most or longest], provider="+".join(one.provider for one in lists), notes=tuple(notes)
+    )
 
 
 class ExtractorChain(Extractor):

@@ -65,7 +65,7 @@ class InFlight:
 
 def _noticed(task: asyncio.Task[Any]) -> None:
     """Take note of a failure, or asyncio would log the failure of a run that everybody has left."""
-    if not task.cancelled():
+    if task.done() and not task.cancelled():
         task.exception()
 
 
@@ -83,8 +83,11 @@ def settled(task: asyncio.Task[T], provider: str | None) -> T | WebSearchError:
 
 async def stopped(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Cancel what still runs and wait for its end; not by `gather`, which would cancel it again while it closes its socket."""
-    running = [task for task in tasks if not task.done()]
+    known = tuple(tasks)
+    running = [task for task in known if not task.done()]
     for task in running:
         task.cancel()
     if running:
         await asyncio.wait(running)
+    for task in known:
+        _noticed(task)

@@ -28,9 +28,14 @@ def enriched(sources: Iterable[Source], extras: Iterable[Source], *, wanted: int
     return merged(known, (extra for extra in further if urls.canonical(extra.url) in keys), new[:wanted])
 
 
-def labelled(sources: Iterable[Source], label: str) -> tuple[Source, ...]:
-    """The sources with `label` as their provenance."""
-    return tuple(dataclasses.replace(source, provider=label) for source in sources)
+def labelled(sources: Iterable[Source], provider: str, use: str = "") -> tuple[Source, ...]:
+    """The sources with `provider` and `use` as their provenance; where several providers are joined by `+`, each with its own."""
+    names = provider.split("+")
+
+    def name(source: Source) -> str:
+        return source.provider if source.provider in names else provider
+
+    return tuple(dataclasses.replace(source, provider=f"{name(source)}{use}") for source in sources)
 
 
 def filtered(sources: Iterable[Source], query: SearchQuery, *, today: date) -> tuple[tuple[Source, ...], tuple[Note, ...]]:

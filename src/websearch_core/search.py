@@ -316,7 +316,7 @@ def _wanted(query: SearchQuery, rules: SearchRules) -> int:
 
 
 def _answered(empty: SearchResult, answer: Answer, found: Found, wanted: int) -> SearchResult:
-    extras = merge.labelled(found.items, f"{found.provider}_enrichment") if isinstance(found, SourceList) else ()
+    extras = merge.labelled(found.items, found.provider, "_enrichment") if isinstance(found, SourceList) else ()
     result = dataclasses.replace(
         empty,
         content=answer.text,
@@ -366,7 +366,7 @@ def _fallback(empty: SearchResult, error: WebSearchError, found: Found, *, limit
     base = dataclasses.replace(empty, fallback_reason=reason, unverified_answer=unverified)
     if not isinstance(found, SourceList) or not found.items:
         return _nothing(base, (error,), found)
-    items = merge.labelled(found.items[:limit], f"{found.provider}_fallback")
+    items = merge.labelled(found.items[:limit], found.provider, "_fallback")
     lines = (f"- {source.title or source.url}: {source.url}" for source in items)
     lead = f"This is a list of {len(items)} sources, not an answer: the answer engine failed ({reason})."
     result = dataclasses.replace(

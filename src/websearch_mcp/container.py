@@ -133,7 +133,8 @@ class _Parts:
         names = self._settings.search.finders
         ready = self._settings.ready(names)
         off = [Note(code="not_configured", text=_why_off(name), provider=name) for name in names if name not in ready]
-        return FinderChain([cast("SourceFinder", self._provider(name, "find")) for name in ready], off=off)
+        finders = [cast("SourceFinder", self._provider(name, "find")) for name in ready]
+        return FinderChain(finders, off=off, at_once=self._settings.search.finders_at_once)
 
     def extractor(self) -> Extractor:
         names = self._settings.ready(self._settings.fetch.extractors)

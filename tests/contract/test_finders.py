@@ -166,6 +166,35 @@ class TestChain(SourceFinderContract):
         return Hanging(part=chain, entered=gate.until_entered, left=gate.until_cancelled)
 
 
+class TestChainOfSeveralAtOnce(SourceFinderContract):
+    """All of them asked together; each promise of a finder holds for what they found together."""
+
+    failures = (*SourceFinderContract.failures, AllFailed)
+
+    @pytest.fixture
+    def names(self) -> Iterable[str]:
+        return {"one", "two", "one+two"}
+
+    @pytest.fixture
+    def finder(self) -> SourceFinder:
+        return FinderChain([FakeFinder(NOTHING), FakeFinder(name="one"), FakeFinder(name="two")], at_once=3)
+
+    @pytest.fixture
+    def empty_finder(self) -> SourceFinder:
+        return FinderChain([FakeFinder(NOTHING), FakeFinder(NOTHING)], at_once=2)
+
+    @pytest.fixture(params=[1, 2])
+    def failing_finder(self, request: pytest.FixtureRequest) -> SourceFinder:
+        gone = [FakeFinder(Unreachable("gone")) for _ in range(request.param)]
+        return FinderChain([*gone, FakeFinder(NOTHING)], at_once=3)
+
+    @pytest.fixture
+    def hanging_finder(self) -> Hanging[SourceFinder]:
+        gate = Gate(NOTHING)
+        chain = FinderChain([FakeFinder(Unreachable("gone")), FakeFinder(gate)], at_once=2)
+        return Hanging(part=chain, entered=gate.until_entered, left=gate.until_cancelled)
+
+
 class _HeldLibrary(FakeLibrary):
     """A library whose search never ends by itself."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from websearch_core.chain import ExtractorChain, FinderChain
 from websearch_core.errors import AllFailed, InvalidInput, NotConfigured, Unreachable
 from websearch_core.search import Search
-from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder
+from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, Gate
 from websearch_core.values import FetchRequest, Note, SearchQuery, Source, SourceList
 
 pytestmark = pytest.mark.anyio
@@ -70,3 +72,76 @@ async def test_a_chain_declines_what_all_its_readers_decline() -> None:
 async def test_naming_a_reader_that_is_not_there_is_the_callers_fault() -> None:
     with pytest.raises(InvalidInput, match="none"):
         await ExtractorChain([]).extract(FetchRequest(url="https://a.example/", provider="x"))
+
+
+def found_by(name: str, *paths: str) -> FakeFinder:
+    items = tuple(Source(url=f"https://{path}", title=f"{path} by {name}", provider=name) for path in paths)
+    return FakeFinder(SourceList(items=items, provider=name), name=name)
+
+
+class TestSeveralAtOnce:
+    """Finders that are asked together, and what their lists become."""
+
+    async def test_what_several_found_comes_first_and_nothing_comes_twice(self) -> None:
+        """By reciprocal ranks; an address is the same with another case, port, tracking parameter or fragment."""
+        one = found_by("one", "a.example/only-one", "b.example/both?utm_source=x", "c.example/")
+        two = found_by("two", "d.example/only-two", "B.example:443/both#part", "e.example/")
+        found = await FinderChain([one, two], at_once=2).find(SearchQuery(query="q"))
+        assert [(item.url, item.provider) for item in found.items] == [
+            ("https://b.example/both?utm_source=x", "one"),
+            ("https://a.example/only-one", "one"),
+            ("https://d.example/only-two", "two"),
+        ]
+        assert found.provider == "one+two"
+
+    async def test_as_many_as_were_asked_for_or_as_the_longest_list_has(self) -> None:
+        chain = FinderChain([found_by("one", "a.example/", "b.example/"), found_by("two", *(f"{n}.example/" for n in range(9)))])
+        together = FinderChain(chain.finders, at_once=2)
+        assert len((await together.find(SearchQuery(query="q"))).items) == 9
+        assert len((await together.find(SearchQuery(query="q", extra_sources=3))).items) == 3
+
+    async def test_who_fails_or_finds_nothing_leaves_a_note_and_the_others_count(self) -> None:
+        gone, nothing = FakeFinder(Unreachable("gone", provider="gone"), name="gone"), FakeFinder(SourceList(), name="nothing")
+        found = await FinderChain([gone, nothing, found_by("one", "a.example/")], at_once=3).find(SearchQuery(query="q"))
+        assert (found.provider, [item.url for item in found.items]) == ("one", ["https://a.example/"])
+        assert [(note.code, note.provider) for note in found.notes] == [("gone_unreachable", "gone"), ("no_results", "nothing")]
+
+    async def test_the_next_ones_are_asked_only_when_the_first_ones_found_nothing(self) -> None:
+        first, second, third = (found_by(name, f"{name}.example/") for name in ("one", "two", "three"))
+        assert (await FinderChain([first, second, third], at_once=2).find(SearchQuery(query="q"))).provider == "one+two"
+        assert third.asked == []
+        nothing = FakeFinder(SourceList(), name="nothing")
+        assert (await FinderChain([nothing, nothing, third], at_once=2).find(SearchQuery(query="q"))).provider == "three"
+
+    async def test_all_are_asked_at_the_same_time(self) -> None:
+        gate: Gate[SourceList] = Gate(HIT)
+        chain = FinderChain([FakeFinder(gate, name="second"), FakeFinder(gate, name="second")], at_once=2)
+        asked = asyncio.ensure_future(chain.find(SearchQuery(query="q")))
+        await gate.until_entered(2)
+        gate.release()
+        assert [item.url for item in (await asked).items] == ["https://a.example/"]
+
+    async def test_nobody_waits_for_a_slow_one_beyond_the_patience(self) -> None:
+        gate: Gate[SourceList] = Gate(HIT)
+        chain = FinderChain([FakeFinder(gate, name="slow"), found_by("one", "a.example/")], at_once=2, patience_s=0.0)
+        found = await chain.find(SearchQuery(query="q"))
+        assert (found.provider, gate.cancelled) == ("one", 1)
+        assert [(note.provider, "slower" in note.text) for note in found.notes] == [("slow", True)]
+
+    async def test_but_they_do_where_nobody_has_found_anything_yet(self) -> None:
+        gate: Gate[SourceList] = Gate(HIT)
+        chain = FinderChain([FakeFinder(gate, name="slow"), FakeFinder(SourceList(), name="nothing")], at_once=2, patience_s=0.0)
+        asked = asyncio.ensure_future(chain.find(SearchQuery(query="q")))
+        await gate.until_entered(1)
+        gate.release()
+        assert [item.url for item in (await asked).items] == ["https://a.example/"]
+
+    async def test_each_source_of_a_search_names_the_finder_that_brought_it(self) -> None:
+        chain = FinderChain([found_by("one", "a.example/"), found_by("two", "b.example/")], at_once=2)
+        use = Search(engine=FakeEngine(), finder=chain, extractor=ExtractorChain([]), cache=FakeCache())
+        result = await use(SearchQuery(query="q", extra_sources=2))
+        assert {source.provider for source in result.sources} >= {"one_enrichment", "two_enrichment"}
+        failing = Search(engine=FakeEngine(Unreachable("x")), finder=chain, extractor=ExtractorChain([]), cache=FakeCache())
+        result = await failing(SearchQuery(query="q", extra_sources=2))
+        assert result.search_provider == "one+two_fallback"
+        assert {source.provider for source in result.sources} == {"one_fallback", "two_fallback"}
