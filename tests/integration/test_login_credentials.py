@@ -3,109 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
-import socket
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.login_origins import ATTEMPTS, origins_that_saw_the_token
+from integration.login_setup import PAID_KEY, QUERY, at_vendor, listening_proxy, signed_in
 from upstreams.issuer import CLIENT_ID, IssuerUpstream
 from upstreams.script import example, hang_up, ok, redirect, status
 from upstreams.serve import serve, serving
 from upstreams.xai import XaiUpstream
 from websearch_adapters import settings
 from websearch_adapters.credentials import oauth, renewal
-from websearch_adapters.credentials.login import LoginCredentials, LoginProbe
+from websearch_adapters.credentials.login import LoginProbe
 from websearch_adapters.credentials.oauth import Login, OAuthClient
-from websearch_adapters.credentials.pool import KeyPool
-from websearch_adapters.credentials.renewal import Renewal
 from websearch_adapters.credentials.token_file import TokenFile
-from websearch_adapters.http.client import Http
 from websearch_adapters.http.forms import FormClient
-from websearch_adapters.providers.xai import XaiResponses, XaiSettings
 from websearch_core.doctor import Doctor
 from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, Unreachable, WebSearchError, WrongAddress
 from websearch_core.outcome import code_of
 from websearch_core.ports import AnswerEngine
-from websearch_core.retry import RetryPolicy
 from websearch_core.search import Search
 from websearch_core.values import SearchQuery
 from websearch_mcp.container import Closing, build
 
 pytestmark = pytest.mark.anyio
-PAID_KEY = "xai-a-key-that-costs-money-0123456789"
-QUERY = SearchQuery(query="Who repaired the footbridge?")
-
-
-@dataclasses.dataclass
-class Setup:
-    """One process that pays with a sign-in."""
-
-    upstream: IssuerUpstream
-    url: str
-    file: TokenFile
-    renewal: Renewal
-    credentials: LoginCredentials
-    engine: XaiResponses
-    learnt: list[str]
-
-    def login(self) -> Login:
-        login = self.renewal.read()
-        assert login is not None
-        return login
-
-    def store(self, **change: Any) -> Login:
-        """Keep another sign-in, as if it had been there."""
-        login = dataclasses.replace(self.login(), **change)
-        self.file.write(oauth.to_file(login))
-        return login
-
-    async def ask(self) -> str:
-        return (await self.engine.answer(QUERY)).text
-
-    def sent(self) -> list[str | None]:
-        """Bearers that the API was sent, in order."""
-        return [request.key for request in self.upstream.requests if request.path == "/v1/responses"]
-
-    def renewals(self) -> int:
-        return [request.path for request in self.upstream.requests].count("/oauth2/token")
-
-
-@asynccontextmanager
-async def signed_in(
-    home: Path, upstream: IssuerUpstream | None = None, *, base_url: str = "", detached: bool = False
-) -> AsyncIterator[Setup]:
-    upstream = upstream or IssuerUpstream()
-    async with serve(upstream) as url:
-        issuer, file, forms = oauth.issuer_at(url), TokenFile(home / "login.json"), FormClient("login")
-        client = OAuthClient(forms, issuer, client_id=CLIENT_ID, sleep=_at_once)
-        endpoints = oauth.endpoints_from_wire({}, issuer)
-        first = oauth.login_from_wire(
-            upstream.sign_in(), issuer=issuer, client_id=CLIENT_ID, endpoints=endpoints, now=time.time()
-        )
-        file.write(oauth.to_file(first))
-        renew, learnt = Renewal(file, issuer, client, detached=detached), list[str]()
-        pool = KeyPool({"grok": [PAID_KEY], "xai": [PAID_KEY], "tavily": ["tvly-key-0123456789"]})
-        credentials = LoginCredentials(pool, renew, providers=frozenset({"grok", "xai"}), learn=learnt.append)
-        http = Http(credentials)
-        policy = RetryPolicy(max_attempts=2, multiplier_s=0.0)
-        engine = XaiResponses(http, XaiSettings(base_url=base_url or f"{url}/v1", retry=policy), lambda: "grok-4.3")
-        try:
-            yield Setup(upstream, url, file, renew, credentials, engine, learnt)
-        finally:
-            await http.aclose()
-            await forms.aclose()
-            assert PAID_KEY not in [request.key for request in upstream.requests]
-
-
-async def _at_once(_: float) -> None:
-    return
 
 
 class TestRenewing:
@@ -221,7 +146,7 @@ class TestRenewing:
 
     async def test_a_refusal_that_a_newer_sign_in_overtook_clears_nothing(self, tmp_path: Path) -> None:
         """Somebody signs in while the issuer refuses the old token: the new sign-in stands."""
-        async with signed_in(tmp_path, IssuerUpstream(answer_delay_s=0.0)) as it:
+        async with signed_in(tmp_path) as it:
             old = it.login()
             fresh = _tokens(
                 oauth.login_from_wire(
@@ -264,13 +189,15 @@ class TestRenewing:
             assert it.file.read() is None
 
     async def test_a_call_that_is_given_up_leaves_the_renewal_to_end(self, tmp_path: Path) -> None:
-        async with signed_in(tmp_path, IssuerUpstream(answer_delay_s=0.2), detached=True) as it:
+        async with signed_in(tmp_path, detached=True) as it:
+            it.upstream.answering.clear()
             old = it.store(expires_at=time.time() - 1)
             call = asyncio.ensure_future(it.ask())
             await it.upstream.until(lambda _: it.upstream.rotations == 1)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
+            it.upstream.answering.set()
             assert await it.ask()
             assert (it.login().generation, it.renewals(), it.upstream.reuses) == (old.generation + 1, 1, 0)
 
@@ -338,17 +265,11 @@ class TestTheTokenGoesNowhereElse:
         ],
     )
     async def test_the_vendors_token_is_for_one_origin(self, tmp_path: Path, base_url: str) -> None:
-        async with signed_in(tmp_path, base_url=base_url) as it:
-            issuer = oauth.issuer_at("https://auth.x.ai")
-            login = dataclasses.replace(
-                it.login(), issuer=issuer.url, token_endpoint="https://auth.x.ai/oauth2/token", revocation_endpoint=""
-            )
-            it.file.write(oauth.to_file(login))
-            at_vendor = Renewal(it.file, issuer, OAuthClient(FormClient("login"), issuer, client_id=CLIENT_ID))
-            credentials = LoginCredentials(KeyPool({}), at_vendor, providers=frozenset({"grok"}))
-            engine = XaiResponses(Http(credentials), XaiSettings(base_url=base_url), lambda: "grok-4.3")
+        async with signed_in(tmp_path) as it:
+            engine, http, _ = at_vendor(it, base_url)
             with pytest.raises(WrongAddress, match=r"api\.x\.ai alone"):
                 await engine.answer(QUERY)
+            await http.aclose()
 
     @pytest.mark.requirement("LOGIN-17")
     async def test_a_proxy_sees_a_tunnel_and_no_token(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,15 +281,7 @@ class TestTheTokenGoesNowhereElse:
             async with signed_in(tmp_path) as it:
                 assert await it.ask()  # this machine is not asked through a proxy
                 assert heard == []
-                issuer = oauth.issuer_at("https://auth.x.ai")
-                login = dataclasses.replace(
-                    it.login(), issuer=issuer.url, token_endpoint="https://auth.x.ai/oauth2/token", revocation_endpoint=""
-                )
-                it.file.write(oauth.to_file(login))
-                at_vendor = Renewal(it.file, issuer, OAuthClient(FormClient("login"), issuer, client_id=CLIENT_ID))
-                http = Http(LoginCredentials(KeyPool({}), at_vendor, providers=frozenset({"grok"})))
-                policy = RetryPolicy(max_attempts=1)
-                engine = XaiResponses(http, XaiSettings(base_url="https://api.x.ai/v1", retry=policy), lambda: "grok-4.3")
+                engine, http, login = at_vendor(it, "https://api.x.ai/v1")
                 with pytest.raises(Unreachable):
                     await engine.answer(QUERY)
                 await http.aclose()
@@ -377,28 +290,14 @@ class TestTheTokenGoesNowhereElse:
             assert login.access_token.value.encode() not in b"".join(heard)
             assert b"authorization" not in b"".join(heard).lower()
 
+    @pytest.mark.requirement("LOGIN-17")
+    @pytest.mark.parametrize("attempt", ATTEMPTS)
+    async def test_no_attempt_to_lead_it_elsewhere_succeeds(self, attempt: str) -> None:
+        assert await origins_that_saw_the_token(attempt) == set()
 
-@contextmanager
-def listening_proxy() -> Iterator[tuple[str, list[bytes]]]:
-    """A proxy that writes down what it is told, and refuses."""
-    heard: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def listen() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    heard.append(connection.recv(65_536))
-                    connection.sendall(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
-
-        thread = threading.Thread(target=listen, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", heard
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    async def test_the_watch_for_tokens_is_awake(self) -> None:
+        """The same watch sees a token that is sent elsewhere on purpose."""
+        assert len(await origins_that_saw_the_token("on purpose")) == 1
 
 
 # --- as it is configured

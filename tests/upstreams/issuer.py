@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -48,8 +49,8 @@ class IssuerUpstream(XaiUpstream):
         entitled: whether the plan includes the API; else 403.
         denial: the words with which a denial comes back.
 
-    `rotations` counts refreshes, `reuses` second uses of a refresh token, `ended` sign-ins that ended by one. A refresh is
-    answered `answer_delay_s` after it counts.
+    `rotations` counts refreshes, `reuses` second uses of a refresh token, `ended` sign-ins that ended by one. A refresh
+    waits until `counting` is set before it counts, and until `answering` is set before it is answered.
     """
 
     def __init__(
@@ -64,7 +65,6 @@ class IssuerUpstream(XaiUpstream):
         device_interval_s: int | None = None,
         device_life_s: int = 900,
         entitled: bool = True,
-        answer_delay_s: float = 0.0,
         denial: str = "The user <b>declined</b>",
         now: Callable[[], float] = time.time,
         **xai: Any,
@@ -77,7 +77,9 @@ class IssuerUpstream(XaiUpstream):
         self.device_interval_s = device_interval_s
         self.device_life_s = device_life_s
         self.entitled = entitled
-        self.answer_delay_s = answer_delay_s
+        self.counting, self.answering = threading.Event(), threading.Event()
+        self.counting.set()
+        self.answering.set()
         self.denial = denial
         self.now = now
         self.rotations = 0
@@ -170,9 +172,11 @@ class IssuerUpstream(XaiUpstream):
         if form.get("client_id") != CLIENT_ID:
             raise self.refusal("xai-oauth/error.401.invalid_client.json", 401)
         grants = {"authorization_code": self._by_code, "refresh_token": self._by_refresh, DEVICE_GRANT: self._by_device}
+        if form["grant_type"] == "refresh_token":
+            await _opened(self.counting)
         answer = grants[form["grant_type"]](form)
         if form["grant_type"] == "refresh_token":
-            await anyio.sleep(self.answer_delay_s)
+            await _opened(self.answering)
         return json_response(answer, headers={"Cache-Control": "no-store"})
 
     def _by_code(self, form: Json) -> Json:
@@ -244,6 +248,12 @@ class IssuerUpstream(XaiUpstream):
     @staticmethod
     def _origin(request: Request) -> str:
         return f"http://{request.headers['host']}"
+
+
+async def _opened(gate: threading.Event) -> None:
+    """Wait for a gate that another thread opens; a client that leaves ends the waiting."""
+    while not gate.is_set():
+        await anyio.sleep(0.005)
 
 
 def _jwt(said: Json) -> str:
