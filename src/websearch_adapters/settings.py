@@ -10,19 +10,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import glob
 import json
 import math
 import os
 import re
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from websearch_adapters import atomic_file
 from websearch_core import urls
 from websearch_core.errors import InvalidInput, NotConfigured
 from websearch_core.redaction import Redactor
@@ -36,6 +34,7 @@ __all__ = [
     "EngineSettings",
     "FetchSettings",
     "FirecrawlSettings",
+    "HubSettings",
     "KeylessSettings",
     "LibrarySettings",
     "LoadedConfiguration",
@@ -59,7 +58,7 @@ __all__ = [
     "template",
 ]
 
-Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "issuer", "redis", "proxy", "hosts", "phrases"]
+Form: TypeAlias = Literal["", "name", "model", "url", "api_base", "issuer", "redis", "proxy", "hosts", "phrases", "paths"]
 ADDRESSES = frozenset({"url", "api_base", "redis", "proxy"})
 """Forms whose value may hold a password."""
 APP = "websearch"
@@ -73,8 +72,9 @@ XAI_ISSUER = "https://auth.x.ai"
 REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
 """An older name that does not count the first attempt."""
 REDIS_OPTIONS = ("db", "username", "password", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
-LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
+ELSEWHERE = frozenset({"upstreams"})
+"""Sections of the file that others read."""
 LONG_USER_CHARS = 16
 """A user of an address from this length on is taken for a key."""
 MIB = 1024 * 1024
@@ -520,6 +520,17 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HubSettings:
+    """Upstream MCP servers: where they are configured, beside the sections `[upstreams.NAME]` of the file."""
+
+    files: tuple[str, ...] = option(
+        (),
+        form="paths",
+        help="JSON files with `mcpServers` whose servers are upstreams too; later ones win. They say which programs are started.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """What is written to stderr."""
 
@@ -556,6 +567,7 @@ class Settings:
     library: LibrarySettings = field(default_factory=LibrarySettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    hub: HubSettings = field(default_factory=HubSettings)
     log: LogSettings = field(default_factory=LogSettings)
     home: Path | None = None
     """Holds configuration, data and cache together; None: the platform's folders."""
@@ -581,6 +593,11 @@ class Settings:
     def library_file(self) -> Path:
         """The index of the local library; it need not exist."""
         return _path(self.library.path) if self.library.path else self.data_dir / "library.sqlite3"
+
+    @property
+    def upstreams_file(self) -> Path:
+        """The upstreams that the command line added, and which of all are switched on and off."""
+        return self._folder("config") / "upstreams.json"
 
     @property
     def login_file(self) -> Path:
@@ -699,6 +716,7 @@ PARTS: dict[str, type[Any]] = {
     "library": LibrarySettings,
     "cache": CacheSettings,
     "server": ServerSettings,
+    "hub": HubSettings,
     "log": LogSettings,
 }
 
@@ -792,7 +810,8 @@ def read(
         problems += faults
     settings = _model_of_chat(_assembled(found, places), found)
     origins = {"config_file": _origin_of_file(environ, file), **{name: one.origin for name, one in found.items()}}
-    return LoadedConfiguration(settings, origins, tuple(_scrubbed(text, settings) for text in problems))
+    problems = [_scrubbed(text, settings) for text in problems]
+    return LoadedConfiguration(settings, origins, tuple(problems), environment=MappingProxyType(dict(environ)))
 
 
 def _places(environ: Mapping[str, str], file: Path | None) -> Settings:
@@ -877,7 +896,7 @@ def _by_name(parsed: Mapping[str, object], path: Path) -> tuple[dict[str, object
     flat = {f"{row.section}_{row.key}": row.name for row in declared()}
     values: dict[str, object] = {flat.get(key, key): value for key, value in parsed.items() if not isinstance(value, dict)}
     for section, table in parsed.items():
-        if isinstance(table, dict):
+        if isinstance(table, dict) and section not in ELSEWHERE:
             named = {f"{section}.{key}": value for key, value in table.items()}
             values |= {name: value for name, value in named.items() if name not in values or not _is_blank(value)}
     return values, _unknown(str(path), values, [row.name for row in declared()])
@@ -1052,6 +1071,8 @@ def _names(raw: object, row: Declared) -> tuple[str, ...] | None:
     """The names, in lower case, each once; empty for the word `none`; None when there is not a single name."""
     if row.option.form == "phrases":
         return _phrases(raw, row)
+    if row.option.form == "paths":
+        return _paths(raw, row)
     text = _joined(raw, row).strip().lower()
     inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" and text.count("[") == 1 else text
     names = [name.strip("\"'") for name in re.split(r"[,;\s，；]+", inner)]
@@ -1066,6 +1087,13 @@ def _names(raw: object, row: Declared) -> tuple[str, ...] | None:
 def _phrases(raw: object, row: Declared) -> tuple[str, ...] | None:
     """The phrases, in lower case, each once; blanks belong to them."""
     parts = (part.strip().lower() for part in re.split(r"[,;，；\n]+", _joined(raw, row)))
+    unique = tuple(dict.fromkeys(part for part in parts if part))
+    return () if unique == ("none",) else unique or None
+
+
+def _paths(raw: object, row: Declared) -> tuple[str, ...] | None:
+    """The paths as written, each once; a path may hold blanks."""
+    parts = (part.strip() for part in re.split(r"[,;，；\n]+", _joined(raw, row)))
     unique = tuple(dict.fromkeys(part for part in parts if part))
     return () if unique == ("none",) else unique or None
 
@@ -1160,9 +1188,12 @@ class LoadedConfiguration:
         origins: Mapping[str, str] = {},
         problems: tuple[str, ...] = (),
         *,
-        lock_wait_s: float = LOCK_WAIT_S,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        lock_wait_s: float = atomic_file.LOCK_WAIT_S,
     ) -> None:
         """`lock_wait_s`: how long `switch_model` waits for another process that is changing the file."""
+        self.environment = environment
+        """The variables that were read, for what else is configured by them."""
         self._lock_wait_s = lock_wait_s
         self.settings = settings
         self._origins = dict(origins)
@@ -1215,8 +1246,8 @@ class LoadedConfiguration:
         # A link stays a link: the file that it leads to is replaced, and shares its lock with every other link to it.
         path = Path(os.path.realpath(self.config_file))
         try:
-            with _locked(path, self._lock_wait_s):
-                _write(path, _with_model(_text_of(path) if path.exists() else "", model))
+            with atomic_file.locked(path, self._lock_wait_s):
+                atomic_file.replace(path, _with_model(_text_of(path) if path.exists() else "", model))
         except _Uneditable as error:
             raise NotConfigured(f"{path}: {error}; nothing was changed", hint="Write [engine] as a section.") from error
         except ValueError as error:
@@ -1425,75 +1456,3 @@ def _edits(text: str, quoted: str) -> Iterator[str]:
     gap = "" if not text else end if text.endswith("\n") else end * 2
     yield f"{text}{gap}[engine]{end}primary_model = {quoted}{end}"
     yield f"engine.primary_model = {quoted}{end}{text}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file in one step, readable by its owner only; on any failure the old file stands.
-
-    For the holder of the lock: what lies about under a temporary name then belongs to a process that was killed.
-    """
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        left.unlink(missing_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(text.encode())
-            opened.flush()
-            os.fsync(opened.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
-    _settle(path.parent)
-
-
-def _settle(folder: Path) -> None:
-    """Make a replacement survive a power cut where folders can be synchronised."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _locked(path: Path, wait_s: float) -> Iterator[None]:
-    """Keep every other process and thread from changing the file; the lock dies with its holder.
-
-    Raises:
-        TimeoutError: another one held it all the time.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        _wait_for(descriptor, wait_s)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _wait_for(descriptor: int, wait_s: float) -> None:
-    until = time.monotonic() + wait_s
-    while not _try_lock(descriptor):
-        if time.monotonic() >= until:
-            raise TimeoutError("the configuration file is locked")
-        time.sleep(0.01)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True

@@ -527,4 +527,14 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("OURS-RANK-02", "ADR 0047", "A copy of a listed page is folded into it, and a note says how many were."),
     R("OURS-RANK-03", "ADR 0047", "Official places come before others that match alike, and hosts take turns."),
     R("OURS-RANK-04", "ADR 0047", "What hosts are is data: the operator's file adds to the product's and overrules it."),
+    # the hub: configuration
+    R(
+        "HUB-CONFIG-01",
+        "ADR 0018",
+        "An upstream is a child process, Streamable HTTP or the older SSE, with all that other programs configure.",
+    ),
+    R("HUB-CONFIG-02", "ADR 0018", "Variables are put in once; one that is not set is a problem of its entry."),
+    R("HUB-CONFIG-03", "ADR 0018", "A bad entry or file is reported where it is, without any value of it, and voids no other."),
+    R("HUB-CONFIG-04", "ADR 0018", "An entry of a stronger place replaces one of a weaker place as a whole."),
+    R("HUB-CONFIG-05", "ADR 0018", "Upstreams are added, switched and removed in one step, and a damaged file is left as it is."),
 )

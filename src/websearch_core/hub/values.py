@@ -18,6 +18,8 @@ from websearch_core.errors import InvalidInput
 from websearch_core.values import SCHEMA, Json, Outcome, Secret, as_plain, within_limits
 
 __all__ = [
+    "STARTUP_TIMEOUT_S",
+    "TOOL_TIMEOUT_S",
     "CallRequest",
     "CallResult",
     "Catalog",
@@ -49,7 +51,8 @@ CauseKind: TypeAlias = Literal["start", "handshake", "timeout", "auth", "network
 PartKind: TypeAlias = Literal["text", "image", "audio", "link", "resource"]
 Standing: TypeAlias = Literal["visible", "app_only", "disabled", "changed", "clashing"]
 """Of a tool: found and called by a model; for apps alone; switched off; withdrawn because its words changed; without a name."""
-HTTP_KINDS: tuple[Literal["http", "sse"], ...] = ("http", "sse")
+STARTUP_TIMEOUT_S = 30.0
+TOOL_TIMEOUT_S = 300.0
 
 
 # --- what is configured -------------------------------------------------------------------------------------------
@@ -106,9 +109,9 @@ class UpstreamSpec:
     name: str
     transport: Transport
     enabled: bool = True
-    startup_timeout_s: float = 30.0
+    startup_timeout_s: float = STARTUP_TIMEOUT_S
     """For start, handshake and the first list of tools."""
-    tool_timeout_s: float = 300.0
+    tool_timeout_s: float = TOOL_TIMEOUT_S
     tool_timeouts_s: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """By raw tool name, above `tool_timeout_s`."""
     tools_allow: tuple[str, ...] = ()

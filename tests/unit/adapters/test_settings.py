@@ -791,9 +791,9 @@ def test_when_the_file_cannot_be_written_the_process_keeps_its_model(tmp_path: P
 HOLDER = """
 import sys
 from pathlib import Path
-from websearch_adapters import settings
+from websearch_adapters import atomic_file
 
-with settings._locked(Path(sys.argv[1]), 10):
+with atomic_file.locked(Path(sys.argv[1]), 10):
     print("locked", flush=True)
     sys.stdin.readline()
 """
