@@ -20,7 +20,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from websearch_adapters import atomic_file
 from websearch_core import urls
 from websearch_core.errors import InvalidInput, NotConfigured
 from websearch_core.redaction import Redactor
@@ -72,6 +71,7 @@ XAI_ISSUER = "https://auth.x.ai"
 REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
 """An older name that does not count the first attempt."""
 REDIS_OPTIONS = ("db", "username", "password", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
+LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
 ELSEWHERE = frozenset({"upstreams"})
 """Sections of the file that others read."""
@@ -1189,7 +1189,7 @@ class LoadedConfiguration:
         problems: tuple[str, ...] = (),
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
-        lock_wait_s: float = atomic_file.LOCK_WAIT_S,
+        lock_wait_s: float = LOCK_WAIT_S,
     ) -> None:
         """`lock_wait_s`: how long `switch_model` waits for another process that is changing the file."""
         self.environment = environment
@@ -1243,6 +1243,8 @@ class LoadedConfiguration:
             raise InvalidInput(f"model: {error}") from error
         if not model:
             raise InvalidInput("model must not be blank")
+        from websearch_adapters import atomic_file
+
         # A link stays a link: the file that it leads to is replaced, and shares its lock with every other link to it.
         path = Path(os.path.realpath(self.config_file))
         try:
