@@ -169,7 +169,8 @@ def test_an_outcome_shows_every_field_and_what_lies_inside_only_the_filled_ones(
 
 def test_false_and_zero_are_filled() -> None:
     plain = as_plain(SiteMap(root=URL, provider="local", links=(Link(url=URL),)))
-    assert plain == {"root": URL, "links": [{"url": URL}], "provider": "local", "truncated": False, "ignored": 0}
+    filled = {"truncated": False, "ignored": 0, "crawl_delay_s": 0.0}
+    assert plain == {"root": URL, "links": [{"url": URL}], "provider": "local", **filled}
 
 
 def test_what_json_does_not_know_becomes_text_a_list_or_nothing() -> None:
