@@ -441,6 +441,7 @@ class MapSettings:
         ("tavily", "firecrawl", "local"), help="Who maps sites, in order; what is not configured is skipped. `none`: nobody."
     )
     ignore_robots: bool = option(False, help="Let the built-in mapper visit pages that robots.txt forbids.")
+    pages_per_s: float = option(8.0, ge=0.1, le=1_000, help="Most pages of one site that the built-in mapper visits in a second.")
     cache_ttl_s: float = option(3600.0, ge=0, le=30 * DAY_S, help="How long a map is reused, in seconds; 0: never.")
     deadline_extra_s: float = option(10.0, ge=0, le=300, help="Seconds that a map may take beyond its own `timeout`.")
 

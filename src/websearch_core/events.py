@@ -1,19 +1,15 @@
-"""What is told while work goes on: spans to an observer, steps to whoever waits.
+"""The observer port: named spans with a few facts, and the observer that does nothing.
 
-The observer port has named spans with a few facts, and an observer that does nothing. Facts are scalars from a short list
-(provider, outcome, attempts, status, chars, host): never a query, page text, a whole address or a header. Steps say how far one
-call has come; they reach the caller alone, so they may name addresses.
+Facts are scalars from a short list (provider, outcome, attempts, status, chars, host): never a query, page text,
+a whole address or a header.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeAlias
 
-__all__ = ["SILENT", "Fact", "Observer", "Span", "Step", "listening", "report"]
+__all__ = ["SILENT", "Fact", "Observer", "Span"]
 
 Fact: TypeAlias = "str | int | float | bool | None"
 
@@ -44,37 +40,3 @@ class _Silent:
 
 
 SILENT: Observer = _Silent()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """How far a call has come."""
-
-    stage: str
-    """What is being done: `mapping`, `reading`, `indexing`."""
-    done: int
-    """Never falls within a stage."""
-    total: int | None = None
-    """None while nobody knows."""
-    detail: str = ""
-    """The address at hand; third-party text."""
-
-
-_LISTENER: ContextVar[Callable[[Step], None] | None] = ContextVar("websearch_listener", default=None)
-
-
-def report(step: Step, /) -> None:
-    """Tell the one who waits for this call, if anybody listens."""
-    listener = _LISTENER.get()
-    if listener is not None:
-        listener(step)
-
-
-@contextmanager
-def listening(listener: Callable[[Step], None]) -> Iterator[None]:
-    """Be told of the steps of what is called inside, and of the tasks started there; `listener` must neither wait nor raise."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)

@@ -10,9 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from websearch_core import outcome
+from websearch_core import outcome, progress
 from websearch_core.errors import EmptyResult, RequestRejected, WebSearchError
-from websearch_core.events import Step, report
 from websearch_core.ports import Extractor, Library, Mapper
 from websearch_core.values import FetchRequest, IndexRun, LibraryEntry, MapRequest, Note, Outcome, Page
 
@@ -102,15 +101,12 @@ class ManageLibrary:
             run, notes = await self._begun(request, most)
             before = run.total - len(run.pending)
             for batch in _batches(run.pending, READ_AT_ONCE):
-                report(
-                    Step(
-                        stage="reading", done=before + done.added + done.skipped + len(failures), total=run.total, detail=batch[0]
-                    )
-                )
+                reached = before + done.added + done.skipped + len(failures)
+                progress.tell("reading pages", done=reached, total=run.total)
                 change, failed = await self._add_batch(run, batch)
                 done, failures = _sum(done, change), [*failures, *failed]
             gone = await self.library.finish(run.root, drop=run.complete and all(map(_is_gone, failures)))
-            report(Step(stage="reading", done=run.total, total=run.total))
+            progress.tell("reading pages", done=run.total, total=run.total)
             done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
         except WebSearchError as error:
             return outcome.failed(await self._counted(done), error, "library")
@@ -128,10 +124,10 @@ class ManageLibrary:
             changed = [address for address, stamp in files.items() if known.get(address) != stamp]
             done = dataclasses.replace(done, skipped=len(files) - len(changed))
             for at, batch in enumerate(_batches(changed, BATCH_PAGES)):
-                report(Step(stage="indexing", done=done.skipped + at * BATCH_PAGES, total=len(files), detail=batch[0]))
+                progress.tell("indexing files", done=done.skipped + at * BATCH_PAGES, total=len(files))
                 done = _sum(done, await self._add_files(folder, batch, files))
             gone = await self.library.discard([address for address in known if address not in files])
-            report(Step(stage="indexing", done=len(files), total=len(files)))
+            progress.tell("indexing files", done=len(files), total=len(files))
             done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
             if not done.added and not done.skipped and not done.removed:
                 raise _nothing_readable()
@@ -150,7 +146,7 @@ class ManageLibrary:
             while batch := await asyncio.to_thread(lambda: list(itertools.islice(source, BATCH_PAGES))):
                 added = await self.library.add(batch)
                 done = _sum(done, LibraryChange(added=added, skipped=len(batch) - added))
-                report(Step(stage="indexing", done=done.added + done.skipped))
+                progress.tell("indexing files", done=done.added + done.skipped)
             if not done.added and not done.skipped:
                 raise _nothing_readable()
             return dataclasses.replace(done, total=await self.library.count())

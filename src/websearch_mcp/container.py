@@ -517,8 +517,13 @@ class _Parts:
         from websearch_adapters.crawl.local import LocalMapper
         from websearch_adapters.extract.robots import Robots
 
+        chosen = self._settings.map
         return LocalMapper(
-            self._pages, Robots(self._pages), ignore_robots=self._settings.map.ignore_robots, links=self._worker.links
+            self._pages,
+            Robots(self._pages),
+            ignore_robots=chosen.ignore_robots,
+            pages_per_s=chosen.pages_per_s,
+            links=self._worker.links,
         )
 
 

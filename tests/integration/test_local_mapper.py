@@ -13,11 +13,14 @@ from upstreams.exchange import Recorded
 from upstreams.pages import Page, PagesSite, Served, build_site
 from upstreams.script import Step, answering, hang, hang_up, html_page, redirect, status
 from upstreams.serve import transport
-from websearch_adapters.crawl.local import AT_ONCE, LocalMapper, ranked
+from upstreams.wide_site import WideSite
+from websearch_adapters.crawl.local import AT_ONCE, MAX_ALIKE, LocalMapper, ranked
 from websearch_adapters.extract.robots import Robots
-from websearch_adapters.http.pages import PageClient
+from websearch_adapters.http.pages import MAX_REDIRECTS, PageClient
+from websearch_core import urls
 from websearch_core.errors import Declined, NotAllowed, RequestRejected, Unreachable
 from websearch_core.ports import Mapper
+from websearch_core.progress import heard_by
 from websearch_core.testing.contracts import Hanging, MapperContract
 from websearch_core.values import Link, MapRequest, SiteMap
 
@@ -221,16 +224,54 @@ class TestRobots:
         with pytest.raises(NotAllowed, match=r"moved\.example"):
             await mapper(site).map(MapRequest(url=f"{HOST}/"))
 
-    async def test_a_crawl_delay_is_kept_up_to_two_seconds_and_one_page_at_a_time(self) -> None:
+    async def test_a_crawl_delay_is_kept_up_to_thirty_seconds_and_one_page_at_a_time(self) -> None:
         slept: list[float] = []
 
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
 
-        rules = Page("User-agent: *\nCrawl-delay: 30\nDisallow:\n", "text/plain")
+        rules = Page("User-agent: *\nCrawl-delay: 600\nDisallow:\n", "text/plain")
         site = PagesSite({"/robots.txt": rules, "/": page("/a", "/b", "/c")})
-        await mapper(site, sleep=sleep).map(MapRequest(url=f"{HOST}/", max_depth=2))
-        assert slept == [2.0, 2.0, 2.0]
+        found = await mapper(site, sleep=sleep).map(MapRequest(url=f"{HOST}/", max_depth=2))
+        assert slept == [30.0, 30.0, 30.0]
+        assert found.crawl_delay_s == 30.0
+
+    async def test_no_more_pages_a_second_than_the_operator_allows(self) -> None:
+        slept: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            slept.append(seconds)
+
+        site = PagesSite({"/": page(*(f"/{number}" for number in range(6)))})
+        await mapper(site, sleep=sleep, pages_per_s=8.0).map(MapRequest(url=f"{HOST}/", max_depth=2))
+        assert slept == [0.5, 0.25]
+
+    async def test_what_a_sitemap_lists_and_robots_forbids_is_not_listed(self) -> None:
+        """Who reads the map asks for its pages."""
+        rules = Page("User-agent: *\nDisallow: /private/\nSitemap: /all.txt\n", "text/plain")
+        listed = Page("http://site.example/a\nhttp://site.example/private/b\n", "text/plain")
+        found = await mapper(PagesSite({"/robots.txt": rules, "/all.txt": listed, "/": page()})).map(MapRequest(url=f"{HOST}/"))
+        assert [link.url for link in found.links] == [f"{HOST}/", f"{HOST}/a"]
+        assert codes(found) == ["robots_disallowed"]
+
+    async def test_a_sitemap_that_robots_forbids_is_not_asked_for(self) -> None:
+        rules = Page("User-agent: *\nDisallow: /maps/\nSitemap: /maps/all.txt\n", "text/plain")
+        site = PagesSite({"/robots.txt": rules, "/maps/all.txt": Page("http://site.example/a"), "/": page("/b")})
+        found = await mapper(site).map(MapRequest(url=f"{HOST}/"))
+        assert "/maps/all.txt" not in [request.path for request in site.requests]
+        assert codes(found) == ["sitemap_unreadable"]
+
+    @pytest.mark.parametrize("target", ["/private/a", "http://elsewhere.example/"])
+    async def test_a_redirect_into_the_forbidden_or_to_another_site_is_not_followed(self, target: str) -> None:
+        rules = Page("User-agent: *\nDisallow: /private/\n", "text/plain")
+        site = PagesSite({"/robots.txt": rules, "/": page("/a", "/b"), "/a": redirect(target), "/b": page("/c"), "/c": page()})
+        found = await mapper(site).map(MapRequest(url=f"{HOST}/", max_depth=3))
+        assert [link.url for link in found.links] == [f"{HOST}/", f"{HOST}/b", f"{HOST}/c"]
+        assert [request.path for request in site.requests] == ["/robots.txt", "/", "/sitemap.xml", "/a", "/b", "/c"]
+
+    async def test_links_that_say_nofollow_are_not_followed(self) -> None:
+        site = PagesSite({"/": '<html><body><a href="/a">a</a> <a rel="UGC nofollow" href="/b">b</a></body></html>'})
+        assert [link.url for link in (await mapper(site).map(MapRequest(url=f"{HOST}/"))).links] == [f"{HOST}/", f"{HOST}/a"]
 
     async def test_never_more_than_four_requests_run_at_once(self) -> None:
         class Counting(PagesSite):
@@ -249,6 +290,113 @@ class TestRobots:
         site = Counting({"/": page(*links), **{link: page() for link in links}})
         await mapper(site).map(MapRequest(url=f"{HOST}/", max_depth=2))
         assert site.most == AT_ONCE
+
+
+class TestTraps:
+    async def test_addresses_that_differ_in_the_visit_alone_are_one_page(self) -> None:
+        links = ("/a?sid=1", "/a?sid=2", "/a;jsessionid=77", "/b?x=1&PHPSESSID=3", "/b?x=1", "/c?side=1")
+        assert await paths(PagesSite({"/": page(*links)})) == ["/", "/a", "/b?x=1", "/c?side=1"]
+
+    async def test_a_calendar_ends(self) -> None:
+        """A year of days is linked from every day."""
+        days = [f"/day/{number}" for number in range(400)]
+        site = PagesSite({"/": page("/day/0"), **{day: page(*days) for day in days}})
+        found = await mapper(site).map(MapRequest(url=f"{HOST}/", max_depth=3, max_breadth=500, limit=500))
+        assert len(found.links) == 2 + MAX_ALIKE
+        assert codes(found) == ["more_pages"]
+
+    async def test_many_pages_alike_in_one_list_are_no_calendar(self) -> None:
+        site = PagesSite({"/": page("/items"), "/items": page(*(f"/item?id={number}" for number in range(300)))})
+        assert len(await paths(site, max_depth=2, max_breadth=500, limit=500)) == 302
+
+    async def test_links_that_go_round_end(self) -> None:
+        class Round(PagesSite):
+            """Answers everything with a link below itself."""
+
+            def _step(self, request: Recorded) -> Step:
+                if request.path.startswith("/round"):
+                    return answering("round", lambda _: Response(page("deeper/", "round/"), media_type="text/html"))
+                return super()._step(request)
+
+        site = Round({"/": page("/round/")})
+        assert len(await paths(site, max_depth=5, limit=500)) < 12
+
+    async def test_a_circle_of_redirects_is_no_page_and_asked_for_once(self) -> None:
+        site = PagesSite({"/": page("/a", "/b"), "/a": redirect("/a"), "/b": page("/a", "/c"), "/c": page("/a")})
+        assert await paths(site, max_depth=4) == ["/", "/b", "/c"]
+        assert [request.path for request in site.requests].count("/a") == 1 + MAX_REDIRECTS
+
+    @pytest.mark.parametrize("sitemaps", [True, False])
+    async def test_a_wide_site_is_found_whole_in_the_same_order_and_nothing_forbidden_is_asked_for(self, sitemaps: bool) -> None:
+        site = WideSite(sitemaps=sitemaps)
+        request = MapRequest(url=f"{HOST}/", limit=500, max_breadth=500, max_depth=1 if sitemaps else 5)
+        first = await wide(site).map(request)
+        found = {urls.canonical(link.url) for link in first.links}
+        real = {urls.canonical(urls.absolute(HOST, path) or path) for path in site.pages}
+        assert real <= found
+        assert found == real or not sitemaps
+        assert site.forbidden_hits == []
+        assert (await wide(site).map(request)).links == first.links
+
+
+def wide(site: WideSite) -> LocalMapper:
+    pages = PageClient(transport=transport(site))
+    return LocalMapper(pages, Robots(pages))
+
+
+class TestPatterns:
+    SITE: Mapping[str, Served] = {
+        "/": page("/docs/", "/old/", "/blog/"),
+        "/docs/": page("/docs/a", "/docs/b"),
+        "/old/": page("/docs/old"),
+        "/blog/": page("/docs/c", "/blog/x"),
+        **dict.fromkeys(("/docs/a", "/docs/b", "/docs/c", "/docs/old", "/blog/x"), page()),
+    }
+
+    async def test_pages_that_are_not_wanted_lead_to_wanted_ones(self) -> None:
+        found = await paths(PagesSite(self.SITE), max_depth=3, patterns=("/docs/*",))
+        assert found == ["/docs/", "/docs/a", "/docs/b", "/docs/old", "/docs/c"]
+
+    async def test_what_is_excluded_is_neither_listed_nor_visited(self) -> None:
+        site = PagesSite(self.SITE)
+        assert await paths(site, max_depth=3, patterns=("!/old*", "!*/b")) == [
+            "/",
+            "/docs/",
+            "/blog/",
+            "/docs/a",
+            "/docs/c",
+            "/blog/x",
+        ]
+        assert "/old/" not in [request.path for request in site.requests]
+
+    async def test_the_limit_counts_wanted_pages_alone(self) -> None:
+        sitemap = Page("\n".join(f"http://site.example/{part}/{n}" for n in range(40) for part in ("a", "b")), "text/plain")
+        site = PagesSite({"/": page(), "/sitemap.xml": sitemap})
+        assert await paths(site, limit=30, patterns=("/b/*",)) == [f"/b/{number}" for number in range(30)]
+
+
+LIST = Page("http://site.example/a", "text/plain")
+
+
+class TestSitemapsAndLinks:
+    async def test_sitemaps_that_list_much_more_than_the_start_page_are_the_sites_own_list(self) -> None:
+        sitemap = Page("\n".join(f"http://site.example/{n}" for n in range(10)), "text/plain")
+        site = PagesSite({"/": page("/1", "/trap", "/2", title="Start"), "/sitemap.xml": sitemap, "/1": page("/more")})
+        found = await mapper(site).map(MapRequest(url=f"{HOST}/", max_depth=3))
+        assert [link.url for link in found.links] == [f"{HOST}/", *(f"{HOST}/{number}" for number in range(10))]
+        assert found.links[2].title == "to /1"
+
+    async def test_sitemaps_that_list_less_are_completed_by_links(self) -> None:
+        site = PagesSite({"/": page("/a", "/b"), "/sitemap.xml": LIST, "/a": page(), "/b": page("/c")})
+        assert await paths(site, max_depth=2) == ["/", "/a", "/b", "/c"]
+
+    async def test_who_waits_is_told_how_many_pages_were_found(self) -> None:
+        steps: list[tuple[str, int, int | None]] = []
+        with heard_by(lambda *step: steps.append(step)):
+            await paths(PagesSite(TestLinks.SITE), max_depth=3)
+        assert steps[0] == ("pages found", 1, None)
+        assert steps[-1] == ("pages found", 6, None)
+        assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
 
 
 class TestTime:

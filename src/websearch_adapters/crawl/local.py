@@ -1,7 +1,8 @@
 """The built-in mapper: lists a site's pages from its sitemaps and, where they do not suffice, by following links.
 
-A polite guest: robots.txt is obeyed, at most four requests run at once, and a crawl delay is kept up to two seconds. When
-the time is up, the map holds what was found so far and says so.
+A polite guest: robots.txt is obeyed, also at each redirect, at most four requests run at once and so many a second as the
+operator allows, and a crawl delay is kept up to thirty seconds. When the time is up, the map holds what was found so far and says
+so.
 """
 
 from __future__ import annotations
@@ -13,25 +14,36 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from websearch_adapters.crawl.sitemap import Sitemaps
+from websearch_adapters.crawl.sitemap import MAX_FILES, MAX_URLS, Sitemaps
 from websearch_adapters.extract import reading
 from websearch_adapters.extract.reading import Document
-from websearch_core import urls
+from websearch_core import progress, urls
 from websearch_core.errors import Declined, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
 from websearch_core.values import Link, MapRequest, Note, SiteMap
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.html import PageLinks
     from websearch_adapters.extract.robots import Robots, RobotsVerdict
-    from websearch_adapters.http.pages import PageClient
+    from websearch_adapters.http.pages import Admit, PageClient
 
 __all__ = ["LocalMapper", "ranked"]
 
 NAME = "local"
 AT_ONCE = 4
-MAX_DELAY_S = 2.0
+MAX_DELAY_S = 30.0
+RICH = 2
+"""Sitemaps that list so many times as many pages as the start page links to list the site; links are not looked at then."""
+MAX_ALIKE = 50
+"""Pages that pages like them lead to, alike but for numbers or their query: a calendar or a sorted list goes on for ever."""
+MAX_SEGMENTS = 16
+SESSION = re.compile(
+    r"(?:phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken|sid|sessionid|session_id|zenid|oscsid)", re.IGNORECASE
+)
+"""Parameters that stand for a visit, not for a page."""
+_PATH_SESSION = re.compile(r";(?:jsessionid|sid|phpsessid)=[^/?#;]*", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 ACCEPT = "text/html, application/xhtml+xml, */*;q=0.1"
 SWITCH = "An operator who may crawl this site can set map.ignore_robots."
 FILES = re.compile(
@@ -53,6 +65,7 @@ class LocalMapper:
         robots: Robots,
         *,
         ignore_robots: bool = False,
+        pages_per_s: float = math.inf,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         limit: Callable[[float], asyncio.Timeout] = asyncio.timeout,
         links: Callable[[Document], Awaitable[PageLinks]] | None = None,
@@ -61,6 +74,7 @@ class LocalMapper:
         self._pages = pages
         self._robots = robots
         self._ignore_robots = ignore_robots
+        self._pause_s = 1 / pages_per_s
         self._sleep = sleep
         self._limit = limit
         self._links = links or _links
@@ -77,7 +91,13 @@ class LocalMapper:
             ProviderError: nothing was found, and the start page cannot be had.
         """
         survey = _Survey(
-            request, self._pages, self._robots, ignore_robots=self._ignore_robots, sleep=self._sleep, links=self._links
+            request,
+            self._pages,
+            self._robots,
+            ignore_robots=self._ignore_robots,
+            pause_s=self._pause_s,
+            sleep=self._sleep,
+            links=self._links,
         )
         try:
             async with self._limit(request.timeout):
@@ -97,6 +117,7 @@ class _Survey:
         robots: Robots,
         *,
         ignore_robots: bool,
+        pause_s: float,
         sleep: Callable[[float], Awaitable[None]],
         links: Callable[[Document], Awaitable[PageLinks]],
     ) -> None:
@@ -106,12 +127,23 @@ class _Survey:
         self._ignore_robots = ignore_robots
         self._sleep = sleep
         self._links = links
+        self._pause_s = pause_s
         self._wanted = request.offset + request.limit
         self._site = _site(request.url)
         self._section = _section(request.url)
         self._delay_s = 0.0
-        self._sitemaps = Sitemaps(pages, self._belongs)
+        self._sitemaps = Sitemaps(
+            pages,
+            self._is_listed,
+            key=_key,
+            admit=None if ignore_robots else self._admit,
+            most_pages=max(MAX_URLS, self._wanted),
+            most_files=max(MAX_FILES, self._wanted // 100),
+        )
         self._linked: dict[str, Link] = {}
+        self._seen: set[str] = set()
+        """Keys of all links ever taken, also of those that led nowhere."""
+        self._alike: Counter[str] = Counter()
         self._forbidden: set[str] = set()
         self._start: Link | None = None
         self._start_error: WebSearchError | None = None
@@ -123,8 +155,14 @@ class _Survey:
         verdict = await self._admitted()
         first = await self._visited_start()
         await self._read_sitemaps(verdict)
-        if first is not None:
-            await self._follow(await self._taken(first.links))
+        await self._without_forbidden()
+        self._tell()
+        if first is None:
+            return
+        if self._is_listed_whole(first.links):
+            self._learn_titles(first.links)
+        else:
+            await self._follow(await self._taken(first, parent=""))
 
     def result(self) -> SiteMap:
         """The map as it stands.
@@ -145,6 +183,7 @@ class _Survey:
             links=tuple(chosen[: self._wanted]),
             provider=NAME,
             truncated=len(chosen) > self._wanted or self._more or self._sitemaps.truncated or self.out_of_time,
+            crawl_delay_s=self._delay_s,
             notes=tuple(self._notes()),
         )
 
@@ -165,7 +204,7 @@ class _Survey:
     async def _visited_start(self) -> PageLinks | None:
         """The start page; where it leads elsewhere, that host is the site. A fault is kept for the end."""
         try:
-            address, page = await self._page(self._request.url)
+            address, page = await self._page(self._request.url, admit=self._admit)
         except ProviderError as error:
             self._start_error = error
             return None
@@ -196,59 +235,96 @@ class _Survey:
             for batch in _batches(level, 1 if self._delay_s else AT_ONCE):
                 if self._enough():
                     return
-                for page in await self._visited(batch):
-                    found += await self._taken(page.links)
+                for address, page in await self._visited(batch):
+                    found += await self._taken(page, parent=address)
+                self._tell()
             level = found
 
-    async def _visited(self, batch: Sequence[Link]) -> list[PageLinks]:
-        """What these pages link to; the map learns their titles, where they moved to, and which do not exist."""
-        if self._delay_s:
-            await self._sleep(self._delay_s)
+    async def _visited(self, batch: Sequence[Link]) -> list[tuple[str, PageLinks]]:
+        """Where these pages are and what they link to; the map learns titles, new addresses and which pages do not exist."""
+        if pause_s := self._delay_s or self._pause_s * len(batch):
+            await self._sleep(pause_s)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._visit(link)) for link in batch]
         pages = []
         for link, task in zip(batch, tasks, strict=True):
             address, page = task.result()
             if address != link.url:
-                self._linked.pop(urls.canonical(link.url), None)
+                self._linked.pop(_key(link.url), None)
+                self._sitemaps.found.pop(_key(link.url), None)
             if page is not None and self._belongs(address):
-                self._linked[urls.canonical(address)] = Link(url=address, title=link.title or page.title)
-                pages.append(page)
+                self._linked[_key(address)] = Link(url=_without_session(address), title=link.title or page.title)
+                self._seen.add(_key(address))
+                pages.append((address, page))
         return pages
 
     async def _visit(self, link: Link) -> tuple[str, PageLinks | None]:
         """Where the page is, and what it holds; no address for a page that does not exist."""
         try:
-            return await self._page(link.url)
-        except RequestRejected:
+            return await self._page(link.url, admit=self._admit_page)
+        except (RequestRejected, _Elsewhere):
             return "", None
-        except (ProviderError, NotAllowed):
-            return link.url, None
+        except (ProviderError, NotAllowed) as error:
+            return "" if error.diagnostics.get("error_type") == "redirects" else link.url, None
 
-    async def _page(self, url: str) -> tuple[str, PageLinks]:
-        reply = await self._pages.get(url, accept=ACCEPT)
+    async def _page(self, url: str, *, admit: Admit) -> tuple[str, PageLinks]:
+        reply = await self._pages.get(url, accept=ACCEPT, admit=admit)
         page = Document(body=reply.body, url=reply.final_url, content_type=reply.content_type, status=reply.status)
         return reply.final_url, await self._links(page)
 
+    async def _admit(self, url: str) -> None:
+        """Let a request to this address go on, or raise what robots.txt of its host says."""
+        if self._ignore_robots:
+            return
+        verdict = await self._robots.verdict(url)
+        if not verdict.allowed:
+            raise NotAllowed(f"not mapped: {verdict.reason}", provider=NAME, hint=SWITCH)
+
+    async def _admit_page(self, url: str) -> None:
+        """As `_admit`, for the target of a link's redirect: on another site it is none of ours."""
+        if _site(url) != self._site:
+            raise _Elsewhere(f"{urls.host(url)} is another site", provider=NAME)
+        try:
+            await self._admit(url)
+        except NotAllowed as error:
+            self._forbidden.add(_key(url))
+            raise _Elsewhere(error.message, provider=NAME) from error
+
+    async def _without_forbidden(self) -> None:
+        """Take what robots.txt forbids out of what the sitemaps list: who reads the map will ask for its pages."""
+        if self._ignore_robots:
+            return
+        for key, url in list(self._sitemaps.found.items()):
+            if not await self._robots.allows(url):
+                del self._sitemaps.found[key]
+                self._forbidden.add(key)
+
+    def _tell(self) -> None:
+        found = len(self._sitemaps.found.keys() | self._linked.keys()) + (self._start is not None)
+        progress.tell("pages found", done=found)
+
     # --- choosing
 
-    async def _taken(self, links: Iterable[Link]) -> list[Link]:
-        """Note the new pages among these links, at most `max_breadth`; returns those to follow."""
+    async def _taken(self, page: PageLinks, *, parent: str) -> list[Link]:
+        """Note the new pages among the links of the page at `parent`, at most `max_breadth`; returns those to follow."""
         new: dict[str, Link] = {}
-        for link in links:
-            key = urls.canonical(link.url)
-            if key not in self._linked and self._belongs(link.url):
-                new.setdefault(key, link)
+        for link in page.links:
+            key = _key(link.url)
+            if key not in self._seen and self._belongs(link.url) and self._may_follow(link.url):
+                new.setdefault(key, Link(url=_without_session(link.url), title=link.title))
         candidates = ranked(list(new.values()), self._request.instructions)
         taken: list[Link] = []
         for link in candidates:
             if not (self._ignore_robots or await self._robots.allows(link.url)):
-                self._forbidden.add(urls.canonical(link.url))
+                self._forbidden.add(_key(link.url))
+                continue
+            if self._is_endless(link.url, parent):
                 continue
             if len(taken) >= self._request.max_breadth:
                 self._more = True
                 break
-            self._linked[urls.canonical(link.url)] = link
+            self._linked[_key(link.url)] = link
+            self._seen.add(_key(link.url))
             taken.append(link)
         return taken
 
@@ -256,11 +332,42 @@ class _Survey:
         """Whether this is a page of the site, and not the start page."""
         if _site(url) != self._site or FILES.search(urlsplit(url).path):
             return False
-        return self._start is None or urls.canonical(url) != urls.canonical(self._start.url)
+        return self._start is None or _key(url) != _key(self._start.url)
+
+    def _is_listed(self, url: str) -> bool:
+        """Whether the map has room for this page by the request's patterns."""
+        return self._belongs(url) and urls.path_matches(url, self._request.patterns)
+
+    def _may_follow(self, url: str) -> bool:
+        """Pages that are not wanted may lead to wanted ones; those that are excluded by name are left alone."""
+        excluded = [pattern for pattern in self._request.patterns if pattern.startswith("!")]
+        return urls.path_matches(url, excluded) and not _goes_round(url)
+
+    def _is_listed_whole(self, links: Iterable[Link]) -> bool:
+        """Whether the sitemaps have said what the pages of this site are."""
+        linked = {_key(link.url) for link in links if self._is_listed(link.url)}
+        return len(self._sitemaps.found) >= RICH * len(linked) > 0
+
+    def _learn_titles(self, links: Iterable[Link]) -> None:
+        for link in links:
+            if (key := _key(link.url)) in self._sitemaps.found:
+                self._linked.setdefault(key, link)
+
+    def _is_endless(self, url: str, parent: str) -> bool:
+        """Whether this is one too many of the pages that lead from one to the next like it."""
+        shape = _shape(url)
+        if parent and _shape(parent) == shape != urlsplit(url).path:
+            self._alike[shape] += 1
+            self._more = self._more or self._alike[shape] > MAX_ALIKE
+        return self._alike[shape] > MAX_ALIKE
 
     def _enough(self) -> bool:
         listed = sum(1 for url in self._sitemaps.found.values() if self._in_section(url))
-        linked = sum(1 for key, link in self._linked.items() if key not in self._sitemaps.found and self._in_section(link.url))
+        linked = sum(
+            1
+            for key, link in self._linked.items()
+            if key not in self._sitemaps.found and self._in_section(link.url) and self._is_listed(link.url)
+        )
         return listed + linked > self._wanted
 
     def _in_section(self, url: str) -> bool:
@@ -275,9 +382,16 @@ class _Survey:
         }
         others = {**listed, **{key: link for key, link in self._linked.items() if key not in listed}}
         ordered = sorted(others.values(), key=lambda link: not self._in_section(link.url))
-        return [self._start, *ordered] if self._start is not None else ordered
+        every = [self._start, *ordered] if self._start is not None else ordered
+        return [link for link in every if urls.path_matches(link.url, self._request.patterns)]
 
     def _notes(self) -> Iterator[Note]:
+        if len(self._found()) > self._wanted or self._more or self._sitemaps.truncated:
+            yield Note(
+                code="more_pages",
+                text="The site has more pages: raise limit, max_depth or max_breadth, read on with offset, or give patterns.",
+                provider=NAME,
+            )
         if self._forbidden:
             yield Note(
                 code="robots_disallowed",
@@ -336,6 +450,35 @@ def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     return word.removesuffix("s") if len(word) > 3 and not word.endswith("ss") else word
+
+
+class _Elsewhere(NotAllowed):
+    """A link leads to what is not to be asked for."""
+
+
+def _without_session(url: str) -> str:
+    """The address without what stands for a visit."""
+    parts = urlsplit(url)
+    query = "&".join(one for one in parts.query.split("&") if not SESSION.fullmatch(one.partition("=")[0]))
+    return urlunsplit(parts._replace(path=_PATH_SESSION.sub("", parts.path), query=query))
+
+
+def _key(url: str) -> str:
+    """The same for addresses of one page."""
+    return urls.canonical(_without_session(url))
+
+
+def _shape(url: str) -> str:
+    """The same for addresses that differ in numbers, or in the query, alone; itself for one with neither."""
+    parts = urlsplit(url)
+    return f"{_DIGITS.sub('#', parts.path)}?" if parts.query else _DIGITS.sub("#", parts.path)
+
+
+def _goes_round(url: str) -> bool:
+    """Whether the path repeats itself, as relative links of a page make it that answers below itself, or is absurdly deep."""
+    segments = [segment for segment in urlsplit(url).path.split("/") if segment]
+    words = [segment for segment in segments if not segment.isdecimal()]
+    return len(segments) > MAX_SEGMENTS or len(words) - len(set(words)) > 1
 
 
 async def _links(page: Document) -> PageLinks:

@@ -167,7 +167,7 @@ def read_links(text: str, url: str) -> PageLinks:
     if root is None:
         return PageLinks()
     title = metadata.of_page(root).title
-    links = () if _says_nofollow(root) else tuple(_links(_anchors(root), _base(root, url)))
+    links = () if _says_nofollow(root) else tuple(_links(_anchors(root, followed=True), _base(root, url)))
     return PageLinks(title=title, links=links, blocked=len(links) <= FEW_LINKS and _blocks_crawler(root, title, text))
 
 
@@ -202,8 +202,10 @@ def _base(root: Element, url: str) -> str:
     return (urls.absolute(url, element.get("href") or "") if element is not None else None) or url
 
 
-def _anchors(root: Element) -> Iterator[tuple[str, str]]:
+def _anchors(root: Element, *, followed: bool = False) -> Iterator[tuple[str, str]]:
     for element in islice(root.iter("a", "area"), MAX_ANCHORS):
+        if followed and "nofollow" in (element.get("rel") or "").lower().split():
+            continue
         reference = (element.get("href") or "").strip()
         if reference and not reference.startswith("#"):
             yield reference, (words_of(element) or element.get("title") or element.get("alt") or "")[:MAX_LINK_TEXT_CHARS]

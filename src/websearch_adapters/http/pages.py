@@ -7,11 +7,11 @@ asked. Bodies are inflated here piece by piece: a small body that inflates witho
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from websearch_adapters.http import failures
 from websearch_core import egress, urls
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from websearch_adapters.http.egress import Resolver
     from websearch_adapters.http.proxies import Proxies
 
-__all__ = ["Fetched", "PageClient"]
+__all__ = ["Admit", "Fetched", "PageClient"]
+
+Admit: TypeAlias = Callable[[str], Awaitable[None]]
+"""Asked about an address; raises when it is not to be asked for."""
 
 PROVIDER = "local"
 MAX_BYTES = 10 * 1024 * 1024
@@ -102,8 +105,18 @@ class PageClient:
         if transport is not None:
             await transport.aclose()
 
-    async def get(self, url: str, *, accept: str = ACCEPT, max_bytes: int | None = None, cut: bool = False) -> Fetched:
+    async def get(
+        self,
+        url: str,
+        *,
+        accept: str = ACCEPT,
+        max_bytes: int | None = None,
+        cut: bool = False,
+        admit: Admit | None = None,
+    ) -> Fetched:
         """One page, after at most five redirects. With `cut` a longer body is cut at `max_bytes`, else it is refused.
+
+        `admit` is asked about the target of each redirect before that is asked for; what it raises ends the call.
 
         Raises:
             NotAllowed: policy forbids the address, that of a redirect, or the size.
@@ -114,6 +127,24 @@ class PageClient:
             BadReply: a redirect without target, an unknown content encoding.
         """
         limit = self._max_bytes if max_bytes is None else max_bytes
+        async with self._answer(url, accept, admit) as (final_url, response):
+            return await _fetched(url, final_url, response, limit=limit, cut=cut)
+
+    @asynccontextmanager
+    async def stream(
+        self, url: str, *, accept: str = ACCEPT, max_bytes: int, admit: Admit | None = None
+    ) -> AsyncIterator[tuple[str, AsyncIterator[bytes]]]:
+        """The final address and the body piece by piece, decompressed, so that no more than a piece is in memory.
+
+        The pieces end after `max_bytes`. Leaving the block early drops the connection. `admit` and errors as with `get`.
+        """
+        async with self._answer(url, accept, admit) as (final_url, response):
+            _check_status(urls.host(final_url), response)
+            yield final_url.partition("#")[0], _pieces(response, max_bytes)
+
+    @asynccontextmanager
+    async def _answer(self, url: str, accept: str, admit: Admit | None) -> AsyncIterator[tuple[str, httpx.Response]]:
+        """The first reply that is no redirect, and whose it is."""
         current = url
         with self._observe.span("page.get", provider=PROVIDER, host=urls.host(url)) as span:
             for _ in range(MAX_REDIRECTS + 1):
@@ -121,9 +152,16 @@ class PageClient:
                 async with self._reply(current, accept) as response:
                     span.note(status=response.status_code)
                     if response.status_code not in REDIRECTS:
-                        return await _fetched(url, current, response, limit=limit, cut=cut)
+                        yield current, response
+                        return
                     current = _target(current, response)
-        raise Unreachable(f"{urls.host(url)} redirected more than {MAX_REDIRECTS} times", provider=PROVIDER)
+                if admit is not None:
+                    await admit(current)
+        raise Unreachable(
+            f"{urls.host(url)} redirected more than {MAX_REDIRECTS} times",
+            provider=PROVIDER,
+            diagnostics={"error_type": "redirects"},
+        )
 
     @asynccontextmanager
     async def _reply(self, url: str, accept: str) -> AsyncIterator[httpx.Response]:
@@ -199,12 +237,18 @@ def _target(url: str, response: httpx.Response) -> str:
     return target
 
 
-async def _fetched(asked: str, url: str, response: httpx.Response, *, limit: int, cut: bool) -> Fetched:
-    host, status = urls.host(url), response.status_code
+def _check_status(host: str, response: httpx.Response) -> None:
+    """Raise unless this is a page."""
+    status = response.status_code
     if status >= 400:
         raise _status_error(host, status, response.headers)
     if status >= 300 or status == 206:  # a part that nobody asked for is not the page
         raise BadReply(f"{host} answers {status} to a plain request", provider=PROVIDER, http_status=status)
+
+
+async def _fetched(asked: str, url: str, response: httpx.Response, *, limit: int, cut: bool) -> Fetched:
+    host = urls.host(url)
+    _check_status(host, response)
     length = response.headers.get("content-length", "")
     if not cut and length.isdecimal() and int(length) > limit:
         raise _too_large(host, limit)
@@ -214,7 +258,7 @@ async def _fetched(asked: str, url: str, response: httpx.Response, *, limit: int
     return Fetched(
         url=asked,
         final_url=url.partition("#")[0],
-        status=status,
+        status=response.status_code,
         headers=dict(response.headers.items()),
         body=body[:limit],
         content_type=response.headers.get("content-type", ""),
@@ -265,17 +309,36 @@ async def _body(response: httpx.Response, limit: int) -> bytes:
 
 
 async def _inflated(response: httpx.Response, limit: int) -> bytes:
+    parts = bytearray()
+    async for piece in _plain_pieces(response, limit):
+        parts += piece
+    return bytes(parts)
+
+
+async def _pieces(response: httpx.Response, limit: int) -> AsyncIterator[bytes]:
+    import httpx
+
+    try:
+        async for piece in _plain_pieces(response, limit):
+            yield piece
+    except zlib.error as error:
+        raise httpx.DecodingError("does not decompress") from error
+
+
+async def _plain_pieces(response: httpx.Response, limit: int) -> AsyncIterator[bytes]:
+    """At most `limit` bytes in all."""
     inflate = _Inflater.named(response.headers.get("content-encoding", ""))
-    parts, raw_bytes = bytearray(), 0
+    taken = raw_bytes = 0
     async for chunk in response.aiter_raw():
         raw_bytes += len(chunk)
-        parts += inflate.feed(chunk, limit - len(parts))
-        if len(parts) >= limit:
-            return bytes(parts)
+        piece = inflate.feed(chunk, limit - taken)
+        taken += len(piece)
+        yield piece
+        if taken >= limit:
+            return
         if raw_bytes > limit:
             raise zlib.error("more bytes than they stand for")
     inflate.close()
-    return bytes(parts)
 
 
 class _Inflater:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from websearch_core import events, fence
+from websearch_core import progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 __all__ = ["shown"]
-
-MAX_DETAIL_CHARS = 60
 
 
 @contextmanager
@@ -26,7 +24,7 @@ def shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with _bar() as bar, events.listening(_drawer(bar)):
+    with _bar() as bar, progress.heard_by(_drawer(bar)):
         yield
 
 
@@ -35,24 +33,15 @@ def _bar() -> Progress:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     counts = TextColumn("{task.fields[counts]}", markup=False)
-    detail = TextColumn("{task.fields[detail]}", markup=False, style="dim")
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(20),
-        counts,
-        TimeRemainingColumn(),
-        detail,
-    )
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), counts, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _drawer(bar: Progress) -> Callable[[events.Step], None]:
-    task = bar.add_task("working …", total=None, counts="", detail="")
+def _drawer(bar: Progress) -> progress.Listener:
+    task = bar.add_task("working …", total=None, counts="")
 
-    def draw(step: events.Step) -> None:
-        counts = f"{step.done}" if step.total is None else f"{step.done} of {step.total}"
-        detail = fence.clean(step.detail, limit=MAX_DETAIL_CHARS).replace("\n", " ")
-        bar.update(task, description=step.stage, completed=step.done, total=step.total, counts=counts, detail=detail)
+    def draw(text: str, done: int, total: int | None) -> None:
+        counts = f"{done}" if total is None else f"{done} of {total}"
+        bar.update(task, description=text, completed=done, total=total, counts=counts)
 
     return draw

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import itertools
+from collections.abc import AsyncIterator
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +15,7 @@ from upstreams.pages import Page, PagesSite, Served
 from upstreams.script import status
 from upstreams.serve import transport
 from websearch_adapters.crawl import sitemap
-from websearch_adapters.crawl.sitemap import Sitemaps, read_sitemap
+from websearch_adapters.crawl.sitemap import SitemapReader, Sitemaps, read_sitemap
 from websearch_adapters.http.pages import PageClient
 from websearch_core.errors import BadReply
 
@@ -73,6 +76,29 @@ class TestFiles:
         )
         body = f'<urlset {NAMESPACE} xmlns:image="i" xmlns:xhtml="x">{row}</urlset>'
         assert read_sitemap(body.encode(), URL).pages == ("https://example.org/a",)
+
+    def test_translations_that_stand_before_the_address_are_not_taken_for_it(self) -> None:
+        row = '<url><xhtml:link rel="alternate" hreflang="de" href="/de/a"/><loc>https://example.org/a</loc></url>'
+        assert read_sitemap(f'<urlset xmlns:xhtml="x">{row}</urlset>'.encode(), URL).pages == ("https://example.org/a",)
+
+    def test_of_the_links_of_a_feed_the_one_to_the_page_counts(self) -> None:
+        entry = '<entry><link rel="edit" href="/edit"/><link rel="alternate" href="/a"/></entry>'
+        assert read_sitemap(f"<feed>{entry}</feed>".encode(), URL).pages == ("https://example.org/a",)
+
+    @given(
+        data=st.data(),
+        form=st.sampled_from(["xml", "gzip", "utf-16", "text"]),
+        rows=st.lists(st.sampled_from(["/a", "/b?x=1&y=2", "/c?x=1&amp;y=2", "/ä", "/d?q=&lt;&#38;"]), min_size=1, max_size=30),
+    )
+    def test_however_the_file_is_cut_into_pieces_it_reads_the_same(self, data: st.DataObject, form: str, rows: list[str]) -> None:
+        text = urlset(*rows) if form != "text" else "\n".join(f"https://example.org{row}" for row in rows)
+        body = text.replace("UTF-8", "UTF-16").encode("utf-16") if form == "utf-16" else text.encode()
+        body = gzip.compress(body) if form == "gzip" else body
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=8)))
+        reader = SitemapReader(URL)
+        for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True):
+            list(reader.feed(body[start:end]))
+        assert reader.close() == read_sitemap(body, URL)
 
     def test_each_address_comes_once_and_what_is_none_is_left_out(self) -> None:
         body = urlset("https://example.org/a", "https://example.org/a#x", "mailto:a@b.example", "", "ftp://example.org/")
@@ -183,6 +209,27 @@ class TestWalks:
         await walk.read(["http://site.example/s.xml"])
         assert len(walk.found) == sitemap.MAX_FILES - 1
         assert walk.truncated
+
+    async def test_a_file_that_goes_on_is_left_when_it_is_full(self) -> None:
+        """Nobody waits for its end, and no more than a piece of it is in memory."""
+
+        async def for_ever() -> AsyncIterator[bytes]:
+            yield b"<urlset>"
+            for number in itertools.count():
+                sent.append(number)
+                yield "".join(f"<url><loc>/{number}/{each}</loc></url>" for each in range(500)).encode()
+
+        sent: list[int] = []
+
+        class Endless(httpx.AsyncBaseTransport):
+            async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+                return httpx.Response(200, content=for_ever())
+
+        walk = Sitemaps(PageClient(transport=Endless()), lambda _: True, most_pages=60_000)
+        await walk.read(["http://site.example/s.xml"])
+        assert len(walk.found) == sitemap.MAX_FILE_URLS
+        assert walk.truncated
+        assert len(sent) <= 102
 
     async def test_the_number_of_pages_is_bounded(self) -> None:
         walk = self.over({"/s.xml": urlset(*(f"/{i}" for i in range(sitemap.MAX_URLS + 5)))})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from websearch_core.errors import RequestRejected, Unreachable
-from websearch_core.events import Step, listening
 from websearch_core.library import LibraryChange, ManageLibrary
+from websearch_core.progress import heard_by
 from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper
 from websearch_core.values import Link, MapRequest, Note, Page, SiteMap, as_plain
 
@@ -235,16 +235,11 @@ async def test_more_pages_than_a_map_shows_can_be_asked_for() -> None:
 
 
 async def test_who_waits_is_told_how_far_it_has_come() -> None:
-    steps: list[Step] = []
-    with listening(steps.append):
-        await manage(FakeLibrary(), FakeExtractor(texts(*range(20))), FakeMapper(site_of(*range(20)))).add_site(
-            MapRequest(url=SITE)
-        )
-    assert [(step.stage, step.done, step.total) for step in steps] == [
-        ("reading", 0, 20),
-        ("reading", 16, 20),
-        ("reading", 20, 20),
-    ]
+    steps: list[tuple[str, int, int | None]] = []
+    use = manage(FakeLibrary(), FakeExtractor(texts(*range(20))), FakeMapper(site_of(*range(20))))
+    with heard_by(lambda *step: steps.append(step)):
+        await use.add_site(MapRequest(url=SITE))
+    assert steps == [("reading pages", done, 20) for done in (0, 16, 20)]
 
 
 async def test_pages_are_removed_by_prefix() -> None:

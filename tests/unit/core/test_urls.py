@@ -276,3 +276,32 @@ def test_a_base_that_is_no_web_page_gives_none() -> None:
 )
 def test_bare_addresses_are_found_in_prose(text: str, found: list[str]) -> None:
     assert list(urls.find_urls(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "patterns", "fits"),
+    [
+        ("/docs/a", (), True),
+        ("/docs/a", ("/docs/*",), True),
+        ("/docs/", ("/docs/*",), True),
+        ("/docs", ("/docs/*",), False),
+        ("/docs/a", ("/docs",), False),
+        ("/docs/a/b", ("/docs/*/b",), True),
+        ("/a?x=1&y=2", ("*x=1*",), True),
+        ("/a.html", ("*.html", "*.md"), True),
+        ("/a.htm", ("*.html", "*.md"), False),
+        ("/docs/old/a", ("/docs/*", "!/docs/old/*"), False),
+        ("/a", ("!/docs/*",), True),
+        ("", ("/",), True),
+        ("/ab", ("/a*b*b",), False),
+        ("/a[1]+", ("/a[1]+",), True),
+        ("/aba", ("/ab*ba",), False),
+    ],
+)
+def test_patterns_choose_paths(path: str, patterns: tuple[str, ...], fits: bool) -> None:
+    assert urls.path_matches(f"https://a.example{path}", patterns) is fits
+
+
+def test_a_hostile_pattern_costs_little() -> None:
+    """One pass for each, however many stars: no trying again."""
+    assert not urls.path_matches("https://a.example/" + "a" * 5_000, ("*a" * 2_000 + "b",))
