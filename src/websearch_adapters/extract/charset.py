@@ -48,6 +48,10 @@ CANDIDATES = (
 
 LATIN = frozenset({"windows-1250", "windows-1252", "windows-1254", "windows-1257", "iso8859-2", "iso8859-15"})
 TURKISH = frozenset({b"tr", b"az", b"ku"})
+WESTERN_EUROPEAN = frozenset({
+    b"fr", b"de", b"es", b"pt", b"it", b"nl", b"sv", b"da", b"no", b"nb", b"nn", b"fi", b"is", b"ca", b"gl", b"ga",
+})  # fmt: skip
+"""Without English, which pages of every language claim to be in."""
 CENTRAL_EUROPEAN = frozenset({b"cs", b"sk", b"pl", b"hu", b"hr", b"sl", b"ro", b"bs"})
 
 _LANG = re.compile(rb"<html\s[^>]{0,256}?lang\s*=\s*[\"']?([A-Za-z]{2})\b", re.IGNORECASE)
@@ -196,4 +200,6 @@ def _by_language(guess: str, body: bytes, sample: bytes) -> str:
         return "windows-1254"
     if language in CENTRAL_EUROPEAN:
         return "windows-1250" if _C1.search(sample) else "iso8859-2"
+    if language in WESTERN_EUROPEAN and guess != "iso8859-15":
+        return "windows-1252"
     return "windows-1252" if guess in {"windows-1250", "iso8859-2"} and _WESTERN.search(sample) else guess

@@ -34,6 +34,8 @@ _TOKEN = re.compile(
 )
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""[^\s=/"'>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
+_CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""libxml2 reads them in a page, and lxml then refuses to write the text to another place of the tree."""
 _BLANKS = re.compile(r"[ \t\r\n\f\v\xa0]+")
 _TOO_DEEP = f"boolean({'/*' * (MAX_DEPTH + 1)})"
 
@@ -53,7 +55,7 @@ def parse(text: str) -> Element | None:
     """
     if len(text) > MAX_CHARS:
         raise NotAllowed(f"the page has more than {MAX_CHARS:,} characters")
-    text = _without_giant_tags(_without_early_end(clean(text)))
+    text = _without_giant_tags(_without_early_end(_CONTROLS.sub(" ", clean(text))))
     root = _tree(text)
     if root is not None and root.xpath(_TOO_DEEP):
         root = _tree(_flattened(text))

@@ -118,7 +118,7 @@ def _by_bytes(head: bytes, media: str) -> Kind | None:
         return "pdf"
     if head.startswith(MAGIC) or (media.startswith(MEDIA) and media != "image/svg+xml"):
         return "binary"
-    if head.count(0) and not head.startswith(MARKED_TEXT) and not _wide_text(head):
+    if head.count(0) and not head.startswith(MARKED_TEXT) and not _wide_text(head) and not _html_with_zeros(head, media):
         return "binary"
     if media in {"text/markdown", "text/x-markdown"}:
         return None
@@ -138,6 +138,12 @@ def _xml_kind(head: bytes, media: str) -> Kind | None:
     if root == b"html":
         return "html"
     return "xml" if declared or b"<?xml" in head[:64] else None
+
+
+def _html_with_zeros(head: bytes, media: str) -> bool:
+    """A page with a few stray zero bytes, which browsers drop."""
+    stray = head.count(0) * 20 <= len(head)
+    return stray and media in {"text/html", "application/xhtml+xml"} and _HTML_START.match(head) is not None
 
 
 def _wide_text(head: bytes) -> bool:

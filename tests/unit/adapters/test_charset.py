@@ -47,6 +47,11 @@ def test_an_undeclared_legacy_page_is_read_exactly(text: str, encoding: str, lan
     assert decode(html.encode(encoding), "text/html")[0] == html
 
 
+def test_a_western_page_is_told_from_a_baltic_one_by_its_language() -> None:
+    html = page("l'élève naïf à l'île où naît le maïs, çà et là " * 6, lang="fr")
+    assert decode(html.encode("cp1252"), "text/html") == (html, "windows-1252")
+
+
 @pytest.mark.parametrize(
     ("label", "encoding", "text"),
     [

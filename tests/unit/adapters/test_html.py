@@ -555,12 +555,22 @@ def test_hostile_markup_is_read_to_the_end_without_losing_the_text(body: str) ->
     assert "honest prose" in found.markdown
 
 
+@pytest.mark.parametrize(
+    "control", ["\x01", "\x0b", "\x0c", "\x1f", "\ufffe", "\uffff"], ids=lambda control: f"{ord(control):04X}"
+)
+def test_control_characters_anywhere_break_nothing(control: str) -> None:
+    """Beside elements that are taken out, whose text around them is put together again."""
+    parts = f"before{control}<script>x</script>{control}behind<nav>menu</nav>{control}"
+    text = read_html(f"<main><h1>T</h1>{PROSE}{parts * 3}{control}{PROSE}</main>", URL).markdown
+    assert text.count("honest prose") == 2
+
+
 def test_a_page_beyond_the_limit_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(NotAllowed, match="characters"):
         read_html("x" * (markup.MAX_CHARS + 1), URL)
 
 
-@given(text=st.text(st.sampled_from("<>/='\" abdivptrlsc!-&;#`|\n"), max_size=400))
+@given(text=st.text(st.sampled_from("<>/='\" abdivptrlsc!-&;#`|\n\x01\x0c"), max_size=400))
 def test_any_markup_is_read_without_a_fault(text: str) -> None:
     read_html(text, URL).markdown.encode("utf-8")
     read_links(text, URL)

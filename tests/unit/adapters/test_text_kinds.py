@@ -57,6 +57,8 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Notes<
         (b"anything", "image/png", URL, "binary"),
         (b"PK\x03\x04", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", URL, "binary"),
         (b"\x00\x01\x02\x03 bytes", "text/plain", URL, "binary"),
+        (b"<html><body>\x00<p>" + b"words " * 20, "text/html", URL, "html"),
+        (b"<html><body>" + b"\x00\x00\x01" * 60, "text/html", URL, "binary"),
         (b"\x01\x02\x03\x04\x05\x06", "application/octet-stream", URL, "binary"),
         (b"x", "application/zip", URL, "binary"),
     ],
