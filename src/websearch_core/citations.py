@@ -16,7 +16,18 @@ from datetime import date
 from websearch_core import urls
 from websearch_core.values import Evidence, Source
 
-__all__ = ["cited_first", "inline", "markers", "source_of", "split_sources", "title_of", "unite", "without_thinking"]
+__all__ = [
+    "cited_first",
+    "inline",
+    "is_marker",
+    "links",
+    "markers",
+    "source_of",
+    "split_sources",
+    "title_of",
+    "unite",
+    "without_thinking",
+]
 
 MAX_TITLE_CHARS = 300
 MAX_DESCRIPTION_CHARS = 1_000
@@ -67,6 +78,18 @@ def inline(text: str, *, provider: str = "") -> tuple[Source, ...]:
     found = tuple(_links(text))
     ordered = (*(link for link in found if link.marker), *(link for link in found if not link.marker))
     return unite(link.source(provider, "cited") for link in ordered)
+
+
+def links(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Start, end, label and address of each Markdown link to a page, in order; images and code are left out."""
+    for link in _links(text):
+        yield link.start, link.end, link.label, link.url
+
+
+def is_marker(label: str) -> bool:
+    """Whether the label of a link only marks it: a number, or a word such as `source` or `来源`."""
+    bare = label.strip("[]^()（）*_ ").casefold()
+    return not bare or bare.isdigit() or re.fullmatch(f"(?:link|{_WORDS})(?: ?\\d{{1,3}})?", bare) is not None
 
 
 def markers(text: str) -> int:
@@ -344,7 +367,7 @@ def _joined(first: Source, later: Source) -> Source:
         title=first.title or later.title,
         description=first.description or later.description,
         published=first.published or later.published,
-        evidence="cited" if "cited" in {first.evidence, later.evidence} else "listed",
+        evidence="cited" if first.evidence == "listed" and later.evidence == "cited" else first.evidence,
         content=content,
         next_start=next_start,
     )

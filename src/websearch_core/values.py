@@ -63,8 +63,10 @@ __all__ = [
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Freshness: TypeAlias = Literal["any", "day", "week", "month", "year"]
 Depth: TypeAlias = Literal["auto", "fast", "standard", "deep"]
-Evidence: TypeAlias = Literal["cited", "listed"]
-"""`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark."""
+Evidence: TypeAlias = Literal["cited", "listed", "quoted", "supports", "contradicted", "unreachable"]
+"""`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark, or, after a check, does not say
+it. After a check also `quoted`: it says each claim in these words; `supports`: in other words; `contradicted`: it says otherwise;
+`unreachable`: it could not be read."""
 _NO_HOST = frozenset("/@?#:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 Status: TypeAlias = Literal["success", "partial_success", "error"]

@@ -537,4 +537,9 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("HUB-CONFIG-03", "ADR 0018", "A bad entry or file is reported where it is, without any value of it, and voids no other."),
     R("HUB-CONFIG-04", "ADR 0018", "An entry of a stronger place replaces one of a weaker place as a whole."),
     R("HUB-CONFIG-05", "ADR 0018", "Upstreams are added, switched and removed in one step, and a damaged file is left as it is."),
+    R(
+        "OURS-EVIDENCE-01",
+        "ADR 0048",
+        "A page quotes a claim only where one sentence of it says all of it, and denies none of it.",
+    ),
 )
