@@ -273,6 +273,11 @@ class SearchSettings:
     fallback_sources: int = option(
         5, env=("GROK_SEARCH_FALLBACK_SOURCES",), ge=1, le=20, help="Pages to return when the engine fails."
     )
+    verify: str = option(
+        "off",
+        choices=("off", "cheap", "full"),
+        help="Check what is cited: read up to 3 of the cited pages (`cheap`) or 20 (`full`), when the call does not say.",
+    )
     candidates: int = option(
         10, ge=1, le=20, help="Pages to ask a finder for at least; the best of them are returned, and copies left out."
     )

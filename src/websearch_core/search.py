@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Literal, TypeAlias
 
-from websearch_core import budget, deadline, fence, fingerprint, merge, outcome
+from websearch_core import budget, deadline, fence, fingerprint, merge, outcome, verification
 from websearch_core.chain import NoEngine, read_through
 from websearch_core.errors import (
     AllFailed,
@@ -52,6 +52,8 @@ class SearchRules:
     candidates: int = 10
     """Pages to ask a finder for where fewer are wanted, so that there is something to choose from."""
     inline_sources: int = 5
+    verify: Literal["off", "cheap", "full"] = "off"
+    """For a query that does not say: how many of the cited pages to check."""
     deadline_s: float = 270.0
     extras_allowance_s: float = 20.0
     """The finder's own time, from the start of the call."""
@@ -112,7 +114,7 @@ class Search:
                     until = None if isinstance(answer, WebSearchError) else self.rules.extras_allowance_s
                     await asyncio.wait({finding}, timeout=clock.left(until=until))
                 found = settled(finding, self._asked) if finding else None
-                result = self._composed(query, answer, found, uuid.uuid4().hex[:12])
+                result = await self._checked(query, self._composed(query, answer, found, uuid.uuid4().hex[:12]), clock)
                 if query.include_content and result.sources:
                     result = await self._with_contents(result, clock)
                 if asking is not None and not asking.done() and clock.total_s < self.rules.deadline_s:
@@ -142,7 +144,8 @@ class Search:
         async with joined:
             await asyncio.wait({asking}, timeout=max(self.rules.deadline_s - clock.passed_s, 0.0))
             answer = self._verified(settled(asking, "grok"), query)
-        await self._keep(query, self._composed(query, answer, found, session_id), also_errors=True)
+        late = await self._checked(query, self._composed(query, answer, found, session_id), _Clock(self.rules.deadline_s))
+        await self._keep(query, late, also_errors=True)
 
     def _coming(self, result: SearchResult) -> SearchResult:
         """What there is now, as a partial result or, without any source, as an error; its session will hold the answer."""
@@ -253,6 +256,21 @@ class Search:
         if self.rules.source_fallback == "never":
             found = None
         return _fallback(empty, answer, found, limit=self.rules.fallback_sources)
+
+    async def _checked(self, query: SearchQuery, result: SearchResult, clock: _Clock) -> SearchResult:
+        """The result with its citations checked against their pages, where that is asked for and there is an answer."""
+        thoroughness = self.rules.verify if query.verify == "auto" else query.verify
+        if thoroughness == "off" or result.status == "error" or result.fallback_used or self._no_engine:
+            return result
+        return await verification.checked(
+            result,
+            thoroughness,
+            extractor=self.extractor,
+            cache=self.cache,
+            within_s=clock.left(),
+            ttl_s=self.rules.page_ttl_s,
+            at_once=self.rules.contents_at_once,
+        )
 
     async def _with_contents(self, result: SearchResult, clock: _Clock) -> SearchResult:
         """The first sources with their pages' text; a page that cannot be read leaves a note."""

@@ -57,12 +57,14 @@ __all__ = [
     "SwitchRequest",
     "SwitchResult",
     "Usage",
+    "Verify",
     "as_plain",
 ]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Freshness: TypeAlias = Literal["any", "day", "week", "month", "year"]
 Depth: TypeAlias = Literal["auto", "fast", "standard", "deep"]
+Verify: TypeAlias = Literal["auto", "off", "cheap", "full"]
 Evidence: TypeAlias = Literal["cited", "listed", "quoted", "supports", "contradicted", "unreachable"]
 """`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark, or, after a check, does not say
 it. After a check also `quoted`: it says each claim in these words; `supports`: in other words; `contradicted`: it says otherwise;
@@ -99,6 +101,8 @@ class SearchQuery:
     """How thorough."""
     include_content: bool = False
     """Read the first sources and put their text in."""
+    verify: Verify = "auto"
+    """Check cited pages."""
     max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
     """Longest result."""
     plan: Annotated[str, Len(0, 64)] = ""

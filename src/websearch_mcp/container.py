@@ -214,6 +214,7 @@ class _Parts:
             extra_sources=self._settings.extra_sources(),
             fallback_sources=chosen.fallback_sources,
             candidates=chosen.candidates,
+            verify=chosen.verify,  # type: ignore[arg-type] # checked by its choices
             inline_sources=chosen.inline_sources,
             deadline_s=chosen.deadline_s,
             extras_allowance_s=chosen.extras_allowance_s,

@@ -542,4 +542,14 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "ADR 0048",
         "A page quotes a claim only where one sentence of it says all of it, and denies none of it.",
     ),
+    R(
+        "OURS-EVIDENCE-02",
+        "ADR 0048",
+        "With `verify` each cited source says how its page bears out the answer, in one line for all.",
+    ),
+    R(
+        "OURS-EVIDENCE-03",
+        "ADR 0048",
+        "`cheap` reads three cited pages, `full` twenty, `off` none; the operator sets the default.",
+    ),
 )

@@ -33,6 +33,8 @@ def test_every_field_matters() -> None:
         "exclude_domains": ("a.example",),
         "depth": "deep",
         "include_content": True,
+        "verify": "full",
+        "plan": "0123456789ab",
         "model": "m",
     }
     keys = {fingerprint.of_query(dataclasses.replace(base, **{name: value})) for name, value in changes.items()}  # type: ignore[arg-type]
