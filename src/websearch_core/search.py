@@ -32,7 +32,18 @@ from websearch_core.events import SILENT, Observer
 from websearch_core.inflight import InFlight, settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, SourceFinder
 from websearch_core.ranking import Ranking
-from websearch_core.values import Answer, ErrorDetail, FetchRequest, Note, Page, SearchQuery, SearchResult, Source, SourceList
+from websearch_core.values import (
+    Answer,
+    ErrorDetail,
+    FetchRequest,
+    Note,
+    Page,
+    SearchQuery,
+    SearchResult,
+    Source,
+    SourceList,
+    Verify,
+)
 
 __all__ = ["Search", "SearchRules"]
 
@@ -52,7 +63,7 @@ class SearchRules:
     candidates: int = 10
     """Pages to ask a finder for where fewer are wanted, so that there is something to choose from."""
     inline_sources: int = 5
-    verify: Literal["off", "cheap", "full"] = "off"
+    verify: Verify = "off"
     """For a query that does not say: how many of the cited pages to check."""
     deadline_s: float = 270.0
     extras_allowance_s: float = 20.0
@@ -259,7 +270,7 @@ class Search:
 
     async def _checked(self, query: SearchQuery, result: SearchResult, clock: _Clock) -> SearchResult:
         """The result with its citations checked against their pages, where that is asked for and there is an answer."""
-        thoroughness = self.rules.verify if query.verify == "auto" else query.verify
+        thoroughness = query.verify or self.rules.verify
         if thoroughness == "off" or result.status == "error" or result.fallback_used or self._no_engine:
             return result
         return await verification.checked(

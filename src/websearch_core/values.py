@@ -64,7 +64,7 @@ __all__ = [
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Freshness: TypeAlias = Literal["any", "day", "week", "month", "year"]
 Depth: TypeAlias = Literal["auto", "fast", "standard", "deep"]
-Verify: TypeAlias = Literal["auto", "off", "cheap", "full"]
+Verify: TypeAlias = Literal["off", "cheap", "full"]
 Evidence: TypeAlias = Literal["cited", "listed", "quoted", "supports", "contradicted", "unreachable"]
 """`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark, or, after a check, does not say
 it. After a check also `quoted`: it says each claim in these words; `supports`: in other words; `contradicted`: it says otherwise;
@@ -88,9 +88,9 @@ class SearchQuery:
     query: Annotated[str, Len(1, 4_000)]
     """What to find out, in any language."""
     platform: Annotated[str, Len(0, 200)] = ""
-    """Site or community to focus on, e.g. GitHub."""
+    """Site to focus on, e.g. GitHub."""
     extra_sources: Annotated[int, Interval(ge=0, le=20)] | None = None
-    """Further sources beside the answer."""
+    """Further sources."""
     fresh_within: Freshness = "any"
     """Only material this recent."""
     include_domains: Annotated[tuple[str, ...], Len(0, 50)] = ()
@@ -100,9 +100,9 @@ class SearchQuery:
     depth: Depth = "auto"
     """How thorough."""
     include_content: bool = False
-    """Read the first sources and put their text in."""
-    verify: Verify = "auto"
-    """Check cited pages."""
+    """Read the first sources too."""
+    verify: Verify | None = None
+    """Check citations."""
     max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
     """Longest result."""
     plan: Annotated[str, Len(0, 64)] = ""

@@ -178,7 +178,7 @@ def search_queries() -> st.SearchStrategy[SearchQuery]:
         include_domains=st.lists(domains(), max_size=5).map(tuple),
         exclude_domains=st.lists(domains(), max_size=5).map(tuple),
         depth=st.sampled_from(get_args(Depth)),
-        verify=st.sampled_from(get_args(Verify)),
+        verify=st.none() | st.sampled_from(get_args(Verify)),
         include_content=st.booleans(),
         max_chars=st.integers(1_000, 200_000),
         model=_clean_text(200),

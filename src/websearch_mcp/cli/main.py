@@ -10,7 +10,7 @@ __all__ = ["main", "parser"]
 
 FRESH = ("any", "day", "week", "month", "year")
 DEPTHS = ("auto", "fast", "standard", "deep")
-CHECKS = ("auto", "off", "cheap", "full")
+CHECKS = ("off", "cheap", "full")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -72,7 +72,7 @@ def _search(command: argparse.ArgumentParser) -> None:
     command.add_argument("--exclude-domains", default="", metavar="A,B", help="never these hosts")
     command.add_argument("--depth", choices=DEPTHS, default="auto", help="how thorough")
     command.add_argument("--include-content", action="store_true", help="read the first sources too")
-    command.add_argument("--verify", choices=CHECKS, default="auto", help="check cited pages (search.verify)")
+    command.add_argument("--verify", choices=CHECKS, help="check cited pages (search.verify)")
     command.add_argument("--model", default="", help="model for this call (engine.primary_model)")
     command.add_argument("--engine", metavar="NAME", help="auto, xai, chat, echo or none (WEBSEARCH_ENGINE_KIND, engine.kind)")
     _size(command)
