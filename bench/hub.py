@@ -1,13 +1,13 @@
 """Names, lives and search of upstream tools.
 
-`python bench/hub.py` prints, beside its three figures, what a plain search by substrings finds of the same, and the times of both.
+`python bench/hub.py` prints, beside its three figures, what a plain search by substrings finds, and the times of both searches.
 
-`hub_live_link_violations`: 2,000 random lives of an upstream, of up to 50 events each (`tests/property/test_hub_lifecycle.py`), that
-break a law: two connections at once, a wait that shrinks or passes its cap, a connection to what is switched off or removed, ready
-without tools, an event of the past that changes something.
+`hub_live_link_violations`: 2,000 random lives of an upstream, of up to 50 events each (`tests/property/test_hub_lifecycle.py`),
+that break a law: two connections at once, a wait that shrinks or passes its cap, a connection to what is switched off or removed,
+ready without tools, an event of the past that changes something.
 
-`hub_names_over_limit`: of 20,000 tools with whatever names, the ids that are too long behind some host's prefix, not legal, without
-exactly one separator, or another tool's.
+`hub_names_over_limit`: of 20,000 tools with whatever names, the ids that are too long behind some host's prefix, not legal,
+without exactly one separator, or another tool's.
 
 `hub_search_recall5`: of questions that people put (`hub_search_set.py`), how many have their tool among the first five of 10,000.
 """

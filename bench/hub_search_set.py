@@ -1,7 +1,8 @@
 """Questions that people put to a search over tools, each with the tool that it is for, and 10,000 tools among which it is.
 
-The tools that are asked for, and the questions, are written by hand in the words of their trades; no question was changed after the
-search was measured with it. The rest is made of the same verbs and things, so that every question meets tools that share its words.
+The tools that are asked for, and the questions, are written by hand in the words of their trades; no question was changed after
+the search was measured with it. The rest is made of the same verbs and things, so that every question meets tools that share its
+words.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from websearch_core.hub.values import UpstreamTool
 from websearch_core.values import Json
 
 __all__ = ["NAMES", "QUESTIONS", "tools"]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a table."""
+    return tuple(text.split())
 
 
 class Wanted(NamedTuple):
@@ -31,7 +37,8 @@ WANTED: tuple[Wanted, ...] = (
            ("open an issue in a github repository", "report a bug on GitHub", "create_issue github")),
     Wanted("github", "list_pull_requests", "List pull requests of a repository, filtered by state.", "owner repo state",
            ("show open pull requests of a repo", "which PRs are open: list pull requests")),
-    Wanted("github", "merge_pull_request", "Merge a pull request by squash, rebase or merge commit.", "owner repo pull_number method",
+    Wanted("github", "merge_pull_request", "Merge a pull request by squash, rebase or merge commit.",
+           "owner repo pull_number method",
            ("merging a pull request with squash", "merge pull request")),
     Wanted("slack", "post_message", "Send a message to a Slack channel or thread.", "channel text thread_ts",
            ("send a message to a slack channel", "post into Slack thread", "slack: posting messages")),
@@ -65,7 +72,8 @@ WANTED: tuple[Wanted, ...] = (
            ("take a screenshot of the page", "screenshot of a web page element")),
     Wanted("browser", "click_element", "Click an element on the page by a CSS selector.", "selector",
            ("click a button on the page by css selector", "clicking elements")),
-    Wanted("translate", "translate_text", "Translate text between languages, detecting the source language.", "text target_language",
+    Wanted("translate", "translate_text", "Translate text between languages, detecting the source language.",
+           "text target_language",
            ("translate text to another language", "translation of a sentence into German language")),
     Wanted("maps", "get_directions", "Directions between two places by car, bicycle, foot or transit.", "origin destination mode",
            ("directions from one place to another by bicycle", "driving directions between two places")),
@@ -142,300 +150,53 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     *((question, f"{one.upstream}__{one.name}") for one in WANTED for question in one.questions),
     *FREE,
 )
-VERBS = [
-    "create",
-    "list",
-    "get",
-    "update",
-    "delete",
-    "search",
-    "send",
-    "read",
-    "find",
-    "run",
-    "query",
-    "add",
-    "remove",
-    "move",
-    "merge",
-    "post",
-    "describe",
-    "extract",
-    "convert",
-    "upload",
-    "download",
-    "archive",
-    "assign",
-    "approve",
-    "cancel",
-    "close",
-    "export",
-    "import",
-    "schedule",
-    "validate",
-    "summarize",
-    "translate",
-    "build",
-    "scale",
-    "append",
-    "click",
-    "start",
-]
-THINGS = [
-    "account",
-    "alert",
-    "album",
-    "appointment",
-    "asset",
-    "attachment",
-    "badge",
-    "basket",
-    "bookmark",
-    "branch",
-    "budget",
-    "campaign",
-    "card",
-    "cart",
-    "category",
-    "channel",
-    "charge",
-    "claim",
-    "cluster",
-    "comment",
-    "commit",
-    "contact",
-    "contract",
-    "coupon",
-    "course",
-    "customer",
-    "dashboard",
-    "deal",
-    "deployment",
-    "device",
-    "discount",
-    "document",
-    "domain",
-    "employee",
-    "endpoint",
-    "entity",
-    "event",
-    "expense",
-    "feature",
-    "feed",
-    "file",
-    "flow",
-    "folder",
-    "form",
-    "goal",
-    "group",
-    "image",
-    "incident",
-    "index",
-    "inventory",
-    "invoice",
-    "item",
-    "job",
-    "key",
-    "label",
-    "lead",
-    "lesson",
-    "license",
-    "link",
-    "list",
-    "location",
-    "log",
-    "machine",
-    "meeting",
-    "member",
-    "message",
-    "metric",
-    "milestone",
-    "model",
-    "node",
-    "note",
-    "offer",
-    "order",
-    "page",
-    "parcel",
-    "patient",
-    "payment",
-    "permission",
-    "photo",
-    "pipeline",
-    "plan",
-    "playlist",
-    "policy",
-    "post",
-    "price",
-    "product",
-    "profile",
-    "project",
-    "query",
-    "queue",
-    "quote",
-    "record",
-    "refund",
-    "release",
-    "reminder",
-    "report",
-    "repository",
-    "request",
-    "review",
-    "role",
-    "room",
-    "rule",
-    "run",
-    "schedule",
-    "score",
-    "secret",
-    "segment",
-    "sensor",
-    "service",
-    "session",
-    "shift",
-    "shipment",
-    "site",
-    "slot",
-    "snapshot",
-    "space",
-    "sprint",
-    "stage",
-    "stock",
-    "store",
-    "subscription",
-    "survey",
-    "table",
-    "tag",
-    "task",
-    "team",
-    "template",
-    "test",
-    "thread",
-    "ticket",
-    "token",
-    "topic",
-    "track",
-    "transaction",
-    "trip",
-    "trigger",
-    "user",
-    "vault",
-    "vehicle",
-    "vendor",
-    "version",
-    "video",
-    "volume",
-    "vote",
-    "warehouse",
-    "webhook",
-    "workflow",
-    "workspace",
-    "zone",
-]
-TRADES = [
-    "crm",
-    "erp",
-    "cms",
-    "helpdesk",
-    "hr",
-    "payroll",
-    "shop",
-    "logistics",
-    "clinic",
-    "school",
-    "bank",
-    "insurance",
-    "hotel",
-    "fleet",
-    "energy",
-    "farm",
-    "museum",
-    "library",
-    "newsroom",
-    "studio",
-    "lab",
-    "factory",
-    "airline",
-    "railway",
-    "port",
-    "telecom",
-    "cloud",
-    "monitoring",
-    "ci",
-    "registry",
-    "chat",
-    "forum",
-    "wiki",
-    "drive",
-    "tasks",
-    "notes",
-    "survey",
-    "ads",
-    "analytics",
-    "seo",
-    "social",
-    "games",
-    "sports",
-    "fitness",
-    "recipes",
-    "events",
-    "tickets",
-    "estate",
-    "legal",
-    "tax",
-    "audit",
-    "research",
-    "weatherlab",
-    "mapserver",
-    "mailer",
-    "files",
-    "db",
-    "graph",
-]
+VERBS = words(
+    """
+    create list get update delete search send read find run query add remove move merge post describe extract convert
+    upload download archive assign approve cancel close export import schedule validate summarize translate build scale
+    append click start
+    """
+)
+THINGS = words(
+    """
+    account alert album appointment asset attachment badge basket bookmark branch budget campaign card cart category
+    channel charge claim cluster comment commit contact contract coupon course customer dashboard deal deployment device
+    discount document domain employee endpoint entity event expense feature feed file flow folder form goal group image
+    incident index inventory invoice item job key label lead lesson license link list location log machine meeting member
+    message metric milestone model node note offer order page parcel patient payment permission photo pipeline plan
+    playlist policy post price product profile project query queue quote record refund release reminder report repository
+    request review role room rule run schedule score secret segment sensor service session shift shipment site slot
+    snapshot space sprint stage stock store subscription survey table tag task team template test thread ticket token
+    topic track transaction trip trigger user vault vehicle vendor version video volume vote warehouse webhook workflow
+    workspace zone
+    """
+)
+TRADES = words(
+    """
+    crm erp cms helpdesk hr payroll shop logistics clinic school bank insurance hotel fleet energy farm museum library
+    newsroom studio lab factory airline railway port telecom cloud monitoring ci registry chat forum wiki drive tasks
+    notes survey ads analytics seo social games sports fitness recipes events tickets estate legal tax audit research
+    weatherlab mapserver mailer files db graph
+    """
+)
 QUALIFIERS = (
-    "by name", "by date and status", "of a team", "with its history", "as CSV", "in bulk", "with comments", "by owner", "for a customer",
-    "in a region", "with attachments", "by tag", "since a date", "with permissions", "of the current user", "by keyword", "page by page",
+    "by name", "by date and status", "of a team", "with its history",
+    "as CSV", "in bulk", "with comments", "by owner",
+    "for a customer", "in a region", "with attachments", "by tag", "since a date",
+    "with permissions", "of the current user", "by keyword", "page by page",
 )  # fmt: skip
-PARAMETERS = [
-    "id",
-    "name",
-    "limit",
-    "cursor",
-    "filter",
-    "status",
-    "owner",
-    "since",
-    "until",
-    "format",
-    "fields",
-    "page",
-    "query",
-    "region",
-    "tags",
-    "title",
-    "body",
-    "user_id",
-    "channel",
-    "date",
-]
+PARAMETERS = words(
+    """
+    id name limit cursor filter status owner since until format fields page query region tags title body user_id channel
+    date
+    """
+)
 CHINESE = ("查询{}的状态。", "创建新的{}。", "列出所有{}并返回数量。", "删除指定的{}。", "搜索{}。")
-CHINESE_THINGS = [
-    "订单",
-    "客户",
-    "城市",
-    "消息",
-    "视频",
-    "群组",
-    "文档",
-    "商品",
-    "库存",
-    "员工",
-    "会议",
-    "报告",
-    "发票",
-    "合同",
-    "课程",
-]
+CHINESE_THINGS = words(
+    """
+    订单 客户 城市 消息 视频 群组 文档 商品 库存 员工 会议 报告 发票 合同 课程
+    """
+)
 NAMES = (*VERBS, *THINGS, "v2", "API", "2025", "é", "搜索", "x" * 30)
 
 
