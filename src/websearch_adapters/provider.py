@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from websearch_core import urls
 from websearch_core.errors import NotConfigured, WebSearchError, WrongAddress
 from websearch_core.fence import clean
-from websearch_core.values import Health, Note, SearchQuery, Source
+from websearch_core.values import Health, Note, SearchQuery
 
 if TYPE_CHECKING:
     from websearch_adapters.http.client import Http
@@ -36,7 +36,6 @@ __all__ = [
     "shortening",
     "snippet",
     "stamp",
-    "unique",
     "utc_now",
     "web_address",
 ]
@@ -156,14 +155,6 @@ def day(value: object) -> str:
     """The day of `instant` as YYYY-MM-DD, or empty."""
     when = instant(value)
     return when.date().isoformat() if when else ""
-
-
-def unique(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Each page once, the first mention kept."""
-    found: dict[str, Source] = {}
-    for source in sources:
-        found.setdefault(urls.canonical(source.url), source)
-    return tuple(found.values())
 
 
 def utc_now() -> datetime:

@@ -134,6 +134,8 @@ class ProviderError(WebSearchError):
     """Set where no key is left that this call has not tried; repeating the call later may help, going on with it cannot."""
     switched_model = False
     """Set where the fallback model was asked too, and this is how it failed."""
+    unsent = False
+    """Set where nothing was sent: no key could be used, or the service was left alone."""
 
 
 class AuthRejected(ProviderError):

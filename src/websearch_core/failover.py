@@ -39,6 +39,9 @@ class State:
     """Not asked where it is the primary under the same name."""
     primary_attempts: int = 0
     fallback_attempts: int = 0
+    primary_unsent: int = 0
+    """Those that sent nothing: they count for the limit, or a call could wait for ever, and are not told as attempts."""
+    fallback_unsent: int = 0
     key_changes: int = 0
     switched: bool = False
     ended: Reason | None = None
@@ -54,9 +57,14 @@ class State:
         return self.fallback_attempts if self.switched else self.primary_attempts
 
     @property
+    def sent(self) -> tuple[int, int]:
+        """Requests that were sent and failed, for each model."""
+        return self.primary_attempts - self.primary_unsent, self.fallback_attempts - self.fallback_unsent
+
+    @property
     def total_attempts(self) -> int:
-        """Failed attempts of both models."""
-        return self.primary_attempts + self.fallback_attempts
+        """Requests that were sent and failed, for both models."""
+        return sum(self.sent)
 
     @property
     def has_two(self) -> bool:
@@ -107,8 +115,8 @@ def step(state: State, event: Failed) -> tuple[State, Again | End]:
     if isinstance(error, OutOfTime):
         return _end(state, "concurrency_queue_timeout" if isinstance(error, QueueTimeout) else "total_budget_exhausted")
     if _has_another_key(state, error):
-        return _at_once(dataclasses.replace(state, key_changes=state.key_changes + 1), event, instead_of=_counted(state))
-    state = _counted(state)
+        return _at_once(dataclasses.replace(state, key_changes=state.key_changes + 1), event, instead_of=_counted(state, error))
+    state = _counted(state, error)
     if not _can_pass(state, error) and not isinstance(error, ModelRejected):
         return _end(state, "non_retryable_error")
     may_repeat = _can_pass(state, error) and _is_granted(state, error)
@@ -128,7 +136,7 @@ def final_error(state: State, error: WebSearchError, *, elapsed_s: float) -> Web
     told = _out_of_time(error) if state.ended == "total_budget_exhausted" and not isinstance(error, OutOfTime) else error
     told.repeatable = state.ended != "non_retryable_error"
     told.diagnostics = MappingProxyType({**error.diagnostics, **_history(state, error, elapsed_s)})
-    if state.ended == "max_attempts_exhausted":
+    if state.ended == "max_attempts_exhausted" and state.total_attempts:
         told.message = f"{error.message}; given up after {_counts(state)}"
         told.args = (told.message,)
     if isinstance(told, ProviderError):
@@ -140,7 +148,7 @@ def notes(state: State) -> tuple[Note, ...]:
     """That the answer is not the primary model's, where it is not."""
     if not state.switched:
         return ()
-    text = f"{state.primary} failed ({_attempts(state.primary_attempts)}); {state.fallback} answered in its place"
+    text = f"{state.primary} failed ({_attempts(state.sent[0])}); {state.fallback} answered in its place"
     return (Note(code="fallback_model", text=text, provider="grok"),)
 
 
@@ -158,10 +166,13 @@ def _at_once(after: State, event: Failed, *, instead_of: State) -> tuple[State, 
     return (after, Again()) if event.left_s >= MIN_ATTEMPT_S else _end(instead_of, "total_budget_exhausted")
 
 
-def _counted(state: State) -> State:
+def _counted(state: State, error: WebSearchError) -> State:
+    unsent = isinstance(error, ProviderError) and error.unsent
     if state.switched:
-        return dataclasses.replace(state, fallback_attempts=state.fallback_attempts + 1)
-    return dataclasses.replace(state, primary_attempts=state.primary_attempts + 1)
+        return dataclasses.replace(
+            state, fallback_attempts=state.fallback_attempts + 1, fallback_unsent=state.fallback_unsent + unsent
+        )
+    return dataclasses.replace(state, primary_attempts=state.primary_attempts + 1, primary_unsent=state.primary_unsent + unsent)
 
 
 def _can_pass(state: State, error: WebSearchError) -> bool:
@@ -193,8 +204,8 @@ def _history(state: State, error: WebSearchError, elapsed_s: float) -> dict[str,
     models: dict[str, object] = {
         "primary_model": state.primary,
         "fallback_model": state.fallback or None,
-        "primary_attempts": state.primary_attempts,
-        "fallback_attempts": state.fallback_attempts,
+        "primary_attempts": state.sent[0],
+        "fallback_attempts": state.sent[1],
         "switched_model": state.switched,
     }
     return {
@@ -209,8 +220,8 @@ def _history(state: State, error: WebSearchError, elapsed_s: float) -> dict[str,
 
 def _counts(state: State) -> str:
     if not state.switched:
-        return _attempts(state.primary_attempts)
-    each = ((state.primary, state.primary_attempts), (state.fallback, state.fallback_attempts))
+        return _attempts(state.sent[0])
+    each = ((state.primary, state.sent[0]), (state.fallback, state.sent[1]))
     return " and ".join(f"{_attempts(count)} with {model}" for model, count in each)
 
 

@@ -175,6 +175,7 @@ def detail_of(error: WebSearchError, operation: Operation) -> ErrorDetail:
         http_status=error.http_status,
         upstream_code=error.upstream_code,
         diagnostics=diagnostics,
+        exit_code=error.exit_code,
     )
 
 

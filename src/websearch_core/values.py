@@ -441,6 +441,8 @@ class ErrorDetail:
     http_status: int | None = None
     upstream_code: str | None = None
     diagnostics: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    exit_code: int = dataclasses.field(default=70, metadata={"plain": False})
+    """What a command that ends with this error exits with: the error class says who must act."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

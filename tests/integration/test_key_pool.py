@@ -261,9 +261,12 @@ async def test_an_outage_opens_the_circuit_and_a_probe_ends_it() -> None:
         detail = outcome.detail_of(caught.value, "search")
         assert (detail.code, detail.retryable, detail.http_status) == ("tavily_service_unavailable", True, 503)
         assert detail.diagnostics["retry_after_seconds"] == 30.0
+        assert detail.diagnostics["total_attempts"] == 1, "a change of key is no attempt"
         for _ in range(20):
-            with pytest.raises(CircuitOpen):
+            with pytest.raises(CircuitOpen) as caught:
                 await one.tavily.extract(PAGE)
+            assert caught.value.unsent
+            assert caught.value.diagnostics["total_attempts"] == 0, "nothing was sent"
         assert len(upstream.requests) == 2
         clock.advance(30)
         upstream.follow(ok())

@@ -536,6 +536,13 @@ class _Lease:
         return self._service.another_key(turn, error, {**self._tried, self.secret: error})
 
     async def __aenter__(self) -> Self:
+        try:
+            return await self._entered()
+        except ProviderError as error:
+            error.unsent = True
+            raise
+
+    async def _entered(self) -> Self:
         while True:
             turn = await self._service.turn(keyed=self._keyed, tried=self._tried)
             try:

@@ -26,11 +26,11 @@ from websearch_adapters.provider import (
     shortening,
     snippet,
     stamp,
-    unique,
     utc_now,
     web_address,
 )
 from websearch_core import urls
+from websearch_core.citations import unite
 from websearch_core.errors import BadReply, Declined, EmptyResult, ProviderError, RequestRejected, Unreachable
 from websearch_core.ports import Filter
 from websearch_core.retry import RetryPolicy
@@ -121,7 +121,7 @@ def search_from_wire(reply: Mapping[str, Any], query: SearchQuery, version: Vers
         BadReply: no group of hits, or `success` is false.
     """
     found = (_source(hit, with_content=query.include_content) for hit in _hits(_data(reply), query))
-    kept = unique(source for source in found if source is not None and _allowed(source.url, query))
+    kept = unite(source for source in found if source is not None and _allowed(source.url, query))
     notes = (*shortening(query, limit=MAX_QUERY_CHARS, provider=NAME), *_filter_notes(query, version))
     return SourceList(items=kept[: _wanted(query)], provider=NAME, notes=notes)
 

@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 
 from websearch_adapters.http.client import Http, JsonReply, Request
 from websearch_adapters.http.failures import shown_base
-from websearch_adapters.provider import Provider, day, examined, page_text, shortening, snippet, unique, web_address
+from websearch_adapters.provider import Provider, day, examined, page_text, shortening, snippet, web_address
 from websearch_adapters.search_box import kept, typed, unsaid
+from websearch_core.citations import unite
 from websearch_core.errors import BadReply, NotConfigured, WrongAddress
 from websearch_core.ports import Filter
 from websearch_core.retry import RetryPolicy
@@ -69,7 +70,7 @@ def search_from_wire(reply: Mapping[str, Any], query: SearchQuery) -> SourceList
     results = reply.get("results")
     if not isinstance(results, list):
         raise BadReply("searxng sent no list of results", provider=NAME, diagnostics={"error_type": "invalid_response"})
-    hits = kept(unique(source for item in results if (source := _source(item)) is not None), query)
+    hits = kept(unite(source for item in results if (source := _source(item)) is not None), query)
     notes = [*shortening(query, limit=MAX_QUERY_CHARS, provider=NAME), *unsaid(query, provider=NAME)]
     if silent := silent_engines(reply):
         notes.append(Note(code="engines_unresponsive", text=f"Engines that did not answer: {silent}.", provider=NAME))

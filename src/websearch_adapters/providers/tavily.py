@@ -26,11 +26,11 @@ from websearch_adapters.provider import (
     shortening,
     snippet,
     stamp,
-    unique,
     utc_now,
     web_address,
 )
 from websearch_core import urls
+from websearch_core.citations import unite
 from websearch_core.errors import (
     AuthRejected,
     BadReply,
@@ -109,7 +109,7 @@ def search_from_wire(reply: Mapping[str, Any], query: SearchQuery, settings: Tav
         BadReply: no list of results.
     """
     hits = (_source(item, settings, with_content=query.include_content) for item in _results(reply))
-    kept = unique(hit for hit in hits if hit is not None and not on_hosts(hit.url, query.exclude_domains))
+    kept = unite(hit for hit in hits if hit is not None and not on_hosts(hit.url, query.exclude_domains))
     notes = shortening(query, limit=MAX_QUERY_CHARS, provider=NAME)
     return SourceList(items=kept[: _wanted(query)], provider=NAME, notes=notes)
 

@@ -117,27 +117,5 @@ def markdown(text: str) -> None:
 
 
 def exit_status(outcome: Outcome) -> int:
-    """0 for a success, also a partial one; else by the class of the error."""
-    if outcome.status != "error" or outcome.error_detail is None:
-        return 0
-    from websearch_core import errors
-
-    own = outcome.error_detail.code
-    kinds = (getattr(errors, name) for name in errors.__all__)
-    by_code = {kind.code: kind.exit_code for kind in kinds}
-    return by_code.get(own) or _by_ending(own)
-
-
-def _by_ending(code: str) -> int:
-    endings = {
-        "configuration_error": 3,
-        "authentication_error": 3,
-        "not_found_or_expired": 5,
-        "internal_error": 70,
-        "switch_failed": 3,
-        "not_logged_in": 3,
-        "login_address_refused": 3,
-        "login_expired": 3,
-        "tier_not_entitled": 3,
-    }
-    return next((status for ending, status in endings.items() if code.endswith(ending)), 6)
+    """0 for a success, also a partial one; else that of the error."""
+    return outcome.error_detail.exit_code if outcome.status == "error" and outcome.error_detail is not None else 0

@@ -478,8 +478,10 @@ class TestCircuit:
         assert (error.http_status, error.retry_after_s, error.__cause__) == (500, 30.0, DOWN)
         assert outcome.code_of(error, "fetch") == "tavily_service_unavailable"
         assert error.diagnostics["service_circuit"] == {"state": "open", "retry_after_seconds": 30.0}
-        with pytest.raises(CircuitOpen):
+        assert not error.unsent
+        with pytest.raises(CircuitOpen) as shut:
             await call(keys, {}, asked)
+        assert shut.value.unsent
         assert len(asked) == 2
         assert states(keys) == ["healthy"] * 3
 

@@ -198,6 +198,18 @@ class TestKeys:
         assert effects == [End(reason="max_attempts_exhausted")]
         assert final_error(state, error, elapsed_s=0.0).repeatable is True
 
+    def test_where_nothing_was_sent_nothing_is_told_as_an_attempt(self) -> None:
+        """It counts for the limit all the same, so that a call cannot wait for a key for ever."""
+        error = RateLimited("no key can be used now", provider="grok", retry_after_s=2.0)
+        error.unsent = True
+        state, effects = after(ONE, [error] * 3)
+        assert [type(effect).__name__ for effect in effects] == ["Again", "Again", "End"]
+        told = final_error(state, error, elapsed_s=1.0)
+        assert (told.message, told.diagnostics["total_attempts"]) == ("no key can be used now", 0)
+        mixed, _ = after(TWO, [down(), error, down(), error, down(), down()])
+        assert (mixed.sent, mixed.total_attempts) == ((2, 2), 4)
+        assert "2 attempts with grok-a and 2 attempts with grok-b" in final_error(mixed, down(), elapsed_s=1.0).message
+
     def test_changes_of_key_have_an_end(self) -> None:
         state, effects = after(ONE, [another_key(RateLimited)] * (MAX_KEY_CHANGES + 3))
         assert waits(effects[-3:]) == [1.0, 2.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from websearch_core import errors, outcome
@@ -24,7 +26,7 @@ from websearch_core.errors import (
     WebSearchError,
     WrongAddress,
 )
-from websearch_core.values import FetchResult, Outcome
+from websearch_core.values import FetchResult, Outcome, SearchResult, as_plain
 
 KINDS = [getattr(errors, name) for name in errors.__all__]
 
@@ -133,3 +135,19 @@ def test_raise_for_status_raises_on_errors_alone() -> None:
 
 def test_notes_are_bounded() -> None:
     assert len(outcome.note_of(ProviderError("x" * 1_000, provider="tavily"), "fetch").text) <= 300
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exit_status_travels_with_the_error_whatever_its_code(kind: type[WebSearchError]) -> None:
+    for provider in (None, "grok", "tavily", "login"):
+        for operation in get_args(outcome.Operation):
+            detail = outcome.detail_of(kind("it failed", provider=provider), operation)
+            assert detail.exit_code == kind.exit_code
+    one = AllFailed("all", (kind("it failed"),))
+    assert outcome.detail_of(one, "search").exit_code == kind.exit_code
+
+
+def test_the_exit_status_is_no_part_of_what_is_sent() -> None:
+    plain = as_plain(outcome.failed(SearchResult(session_id="0" * 12), NotConfigured("no key"), "search"))
+    assert isinstance(plain, dict)
+    assert "exit_code" not in plain["error_detail"]  # type: ignore[operator]  # the detail is an object
