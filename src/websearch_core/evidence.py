@@ -49,13 +49,14 @@ _TURNS = (
     "rumor will would might could should planned plans plan expected scheduled proposed if unless almost nearly allegedly "
     "supposedly nicht kein keine keinen keiner keinem nie niemals ohne weder falsch unwahr soll sollte geplant voraussichtlich "
     "angeblich fast ne pas jamais aucun aucune sans ni faux fausse prévu prévue devrait nunca jamás sin ningún ninguna tampoco "
+    "unlike contrast instead rather whereas anders gegensatz statt contrairement diferencia contrario lugar gegensätzlich "
     "falso falsa previsto prevista debería será presque casi non mai não"
 )
 _TURNING = frozenset(_TURNS.split())
 """Words that turn a statement into its opposite, a plan or a rumour."""
 _TURNING_UNSPACED = re.compile(
     r"[不没未无非勿]|谣言|虚假|计划|预计|即将|将(?:于|在|会|要)|拟|如果|也许|可能|传言|据传"
-    r"|ない|なかった|ません|予定|見込み|かもしれ|誤り|デマ|もし"
+    r"|不同|相比|而不是|違い|異なり|ではなく|一方|ない|なかった|ません|予定|見込み|かもしれ|誤り|デマ|もし"
 )
 _PARTICLES = frozenset("的了在于是也就都这那其之被把从自起至共はがをにのでともへやかだるいたてしすさせまれあり")
 _LINK = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")

@@ -552,4 +552,5 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "ADR 0048",
         "`cheap` reads three cited pages, `full` twenty, `off` none; the operator sets the default.",
     ),
+    R("OURS-EVIDENCE-04", "ADR 0048", "No forged fence and no order in a page leaves its place in a result or in a request."),
 )

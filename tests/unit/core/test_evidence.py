@@ -32,7 +32,7 @@ CHINESE = "城石大桥于2026年5月3日恢复通车。成人每日服用昌和
         ("The museum counted 1,250,000 visitors last year.", "contradicted"),
         ("The Halder Bridge reopened to traffic on 3 May 2026.", "listed"),
         ("The Halden Bridge closed to traffic on 3 May 2026.", "supports"),
-        ("The Alder Tunnel closed on 7 June 2026.", "supports"),
+        ("The Alder Tunnel closed on 7 June 2026.", "listed"),
         ("Halden beats Norby in ferry traffic.", "supports"),
         ("The works did disturb the ferry.", "listed"),
         ("The old signal box reopened on 9 July 2026.", "listed"),
