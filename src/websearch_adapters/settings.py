@@ -775,7 +775,7 @@ def how_to_set_key(provider: str) -> str:
     if not rows:
         return f"Set a key for {provider}."
     ways = [f"{row.name} in the configuration file or {' or '.join(row.variables)} in the environment" for row in rows]
-    return f"Set {'; or '.join(ways)}."
+    return f"Set {'; or '.join(ways)}.{' Or sign in: websearch login.' if provider in {'grok', 'xai'} else ''}"
 
 
 # --- reading ------------------------------------------------------------------------------------------------------

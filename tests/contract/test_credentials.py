@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from websearch_adapters.cache.memory import MemoryCache
+from websearch_adapters.credentials.login import LoginCredentials
+from websearch_adapters.credentials.oauth import OAuthClient, issuer_at
 from websearch_adapters.credentials.pool import KeyPool, PoolRules
+from websearch_adapters.credentials.renewal import Renewal
+from websearch_adapters.credentials.token_file import TokenFile
+from websearch_adapters.http.forms import FormClient
 from websearch_core.ports import Credentials
 from websearch_core.testing.contracts import CredentialsContract, KeyPoolContract
 from websearch_core.testing.fakes import FakeCache, FakeClock, FakeCredentials
@@ -50,6 +56,18 @@ class TestSharedKeyPool(KeyPoolContract):
     def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock) -> Credentials:
         rules = {provider: PoolRules(per_key=1, at_once=2)}
         return KeyPool({provider: keys}, MemoryCache(now=clock), rules=rules, now=clock, clock=clock)
+
+
+class TestKeyPoolBesideALogin(KeyPoolContract):
+    """Providers that do not use the login notice nothing of it."""
+
+    @pytest.fixture
+    def credentials(self, provider: str, keys: Sequence[str], clock: FakeClock, tmp_path: Path) -> Credentials:
+        issuer = issuer_at("https://auth.x.ai")
+        client = OAuthClient(FormClient("login"), issuer, client_id="client")
+        renewal = Renewal(TokenFile(tmp_path / "login.json"), issuer, client)
+        pool = KeyPool({provider: keys}, now=clock, clock=clock)
+        return LoginCredentials(pool, renewal, providers=frozenset({"grok"}), now=clock)
 
 
 class TestKeyPoolOverACacheThatForgets(TestKeyPoolWithOneKey):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SignIn", "chromium", "configured"]
 
 COMMAND = str(Path(sys.executable).with_name("websearch"))
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 WAIT_S = 30.0
 
 

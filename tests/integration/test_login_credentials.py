@@ -132,6 +132,16 @@ class TestRenewing:
             assert code_of(caught.value, "search") == code
             assert it.sent() == []
 
+    async def test_ahead_of_the_end_a_folder_that_cannot_be_written_does_no_harm(self, tmp_path: Path) -> None:
+        async with signed_in(tmp_path) as it:
+            old = it.store(expires_at=time.time() + 100, renewed_at=time.time() - 20_000)
+            (tmp_path / "login.json.turn").mkdir()  # where the lock would have to be
+            assert await it.ask()
+            assert it.sent() == [old.access_token.value]
+            it.store(expires_at=time.time() - 1)
+            with pytest.raises(NotConfigured, match="cannot be locked"):
+                await it.ask()
+
     async def test_an_ended_sign_in_is_remembered_and_not_tried_again(self, tmp_path: Path) -> None:
         async with signed_in(tmp_path) as it:
             old = it.login()

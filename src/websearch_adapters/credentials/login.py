@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from websearch_adapters.credentials.oauth import NAME, Login
 from websearch_adapters.credentials.renewal import Renewal
-from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, ProviderError, WebSearchError
+from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, ProviderError, Unreachable, WebSearchError
 from websearch_core.ports import Credentials, Lease
 from websearch_core.values import Health, Secret
 
@@ -74,9 +74,9 @@ class LoginCredentials:
         if login.is_due(self._now()):
             try:
                 login = await self._renewal(login)
-            except (OutOfCredit, ProviderError):
-                if login.has_ended(self._now()):
-                    raise
+            except (NotConfigured, OutOfCredit, Unreachable):
+                if login.has_ended(self._now()) or self._renewal.read() is None:
+                    raise  # else the token at hand is good for a while yet
         return self._known(login)
 
     async def renewed(self, login: Login) -> Login:

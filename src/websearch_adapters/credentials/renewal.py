@@ -56,7 +56,7 @@ class Renewal:
         self._file = file
         self._issuer = issuer
         self._client = client
-        self._detached = detached and not getattr(sys, "frozen", False) and bool(sys.executable)
+        self._detached = detached and _is_interpreter()
 
     def read(self) -> Login | None:
         """The sign-in as it stands in the file, or None.
@@ -148,6 +148,12 @@ async def renew(file: TokenFile, client: OAuthClient, *, replacing: int) -> Endi
     except (WebSearchError, TimeoutError):
         return "unreachable"
     return "renewed"
+
+
+def _is_interpreter() -> bool:
+    """Whether another process like us can be started: a program that embeds Python may name itself as the interpreter."""
+    name = Path(sys.executable or "").name.lower()
+    return not getattr(sys, "frozen", False) and name.startswith(("python", "pypy"))
 
 
 async def _waited(process: subprocess.Popen[bytes]) -> int:

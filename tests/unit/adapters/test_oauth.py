@@ -25,6 +25,7 @@ from websearch_core.errors import (
     InvalidInput,
     NotConfigured,
     OutOfCredit,
+    ProviderError,
     RateLimited,
     Unreachable,
     WebSearchError,
@@ -206,6 +207,15 @@ class TestAnswersToTheBrowser:
     def test_a_pasted_denial_ends_the_sign_in(self) -> None:
         with pytest.raises(Declined):
             pasted_code("http://127.0.0.1:56121/callback?error=access_denied&state=the-state", PROOF, XAI)
+
+    @given(st.text(max_size=200))
+    def test_whatever_is_pasted_is_a_code_or_refused(self, text: str) -> None:
+        try:
+            code = pasted_code(text, PROOF, XAI)
+        except (InvalidInput, ProviderError):
+            return
+        assert code.isascii()
+        assert " " not in code
 
 
 class TestTokens:
