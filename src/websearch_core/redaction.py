@@ -32,6 +32,7 @@ MOST_LEARNT = 4
 """Tokens of a login come in pairs and are replaced; those before the last two pairs are dead."""
 PART_CHARS = 64
 """A learnt secret that is longer is looked for in parts of this length: signed tokens are long, and begin alike."""
+SHORTEST_PART_CHARS = 16
 ROUNDS = 10
 """What is left of one replacement can be part of the next; more rounds than two are the work of an adversary."""
 DIAGNOSTICS = frozenset({"connection_test", "error_detail", "next_action", "notes", "parts", "problems"})
@@ -153,10 +154,18 @@ class RedactedCache:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """A long secret in pieces of about equal length, none of them short; they overlap, so that a whole one is one mark."""
-    count = max(len(secret) // PART_CHARS, 1)
-    edges = [len(secret) * number // count for number in range(count + 1)]
-    yield from (secret[max(start - 1, 0) : end] for start, end in itertools.pairwise(edges))
+    """A long secret in pieces, none of them short; each reaches into the next, so that a whole secret is one mark.
+
+    A dot ends a piece: what follows the last one signs a token, and is worth hiding where it stands alone.
+    """
+    cuts = [0]
+    for dot in re.finditer(r"\.", secret):
+        if dot.end() - cuts[-1] >= SHORTEST_PART_CHARS <= len(secret) - dot.end():
+            cuts.append(dot.end())
+    for start, end in itertools.pairwise([*cuts, len(secret)]):
+        count = max((end - start) // PART_CHARS, 1)
+        edges = [start + (end - start) * number // count for number in range(count + 1)]
+        yield from (secret[left : right + 1] for left, right in itertools.pairwise(edges))
 
 
 def _needles_for(secrets: Sequence[str]) -> tuple[Callable[[], _Needles], Callable[[], _Needles]]:

@@ -187,3 +187,37 @@ class TestRedactedCache(CacheContract):
     @pytest.fixture
     def cache(self, clock: FakeClock) -> Cache:
         return RedactedCache(FakeCache(clock), Redactor([KEY]))
+
+
+TOKEN = f"{'eyJhbGciOiJFUzI1NiJ9' * 3}.{'eyJpc3MiOiJodHRwczovL2F1dGgueC5haSJ9' * 12}.{'Qk3vZ9_xT-' * 8}"
+
+
+class TestLearning:
+    """A token that came while we run is taken out from then on."""
+
+    @pytest.fixture
+    def redact(self) -> Redactor:
+        redact = Redactor(["xai-configured-0123456789"])
+        redact.learn(TOKEN)
+        return redact
+
+    def test_a_whole_token_becomes_one_mark(self, redact: Redactor) -> None:
+        assert redact.text(f"sent {TOKEN} to") == redact.content(f"sent {TOKEN} to") == "sent *** to"
+
+    def test_its_signature_alone_and_a_cut_token_leave_nothing_of_use(self, redact: Redactor) -> None:
+        signature = TOKEN.rpartition(".")[2]
+        assert signature[:12] not in redact.content(f"ends in {signature} here")
+        for length in range(80, len(TOKEN), 37):
+            cut = redact.content(f"begins {TOKEN[:length]}…")
+            assert len(cut) < 60, cut
+
+    def test_what_is_configured_is_still_taken_out(self, redact: Redactor) -> None:
+        assert "configured" not in redact.content("xai-configured-0123456789")
+
+    def test_the_last_few_are_remembered_and_blanks_are_none(self, redact: Redactor) -> None:
+        redact.learn("  ")
+        assert redact.content("a  b") == "a  b"
+        for number in range(4):
+            redact.learn(f"refresh-token-number-{number}-0123456789")
+        assert redact.content(TOKEN) == TOKEN
+        assert "number-3" not in redact.content("refresh-token-number-3-0123456789")
