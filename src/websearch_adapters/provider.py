@@ -40,8 +40,8 @@ __all__ = [
     "web_address",
 ]
 
-Capability: TypeAlias = Literal["answer", "find", "extract", "map"]
-"""What a provider is good for: to be an AnswerEngine, SourceFinder, Extractor or Mapper."""
+Capability: TypeAlias = Literal["answer", "find", "find_posts", "extract", "map"]
+"""What a provider is good for: to be an AnswerEngine, SourceFinder, PostFinder, Extractor or Mapper."""
 
 MAX_SNIPPET_CHARS = 2_000
 MAX_PAGE_CHARS = 5_000_000

@@ -46,6 +46,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "TavilySettings",
+    "XSettings",
     "XaiSettings",
     "declared",
     "find_nearest",
@@ -510,11 +511,26 @@ class CacheSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class XSettings:
+    """Searching X and quoting its posts: `x_search` and `websearch x`. Uses the key and the address of `xai`."""
+
+    model: str = option(
+        "",
+        form="model",
+        help=f"Model that searches X. Unset: the engine's primary model where that engine is xAI, else `{DEFAULT_MODEL}`.",
+    )
+    deadline_s: float = option(240.0, ge=1, le=3600, help="Longest search of X, its repetition included, in seconds.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """The MCP server."""
 
     toolsets: tuple[str, ...] = option(
-        ("core", "admin"), env=("WEBSEARCH_TOOLSETS",), choices=("core", "admin", "planning"), help="Groups of tools to offer."
+        (),
+        env=("WEBSEARCH_TOOLSETS",),
+        choices=("core", "x", "admin", "planning"),
+        help="Groups of tools to offer. Unset: `core` and `admin`, and `x` when xAI has a key or a login.",
     )
     name: str = option(APP, help="Name of the server on the wire.")
     max_tokens: int = option(
@@ -572,6 +588,7 @@ class Settings:
     network: NetworkSettings = field(default_factory=NetworkSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
+    x: XSettings = field(default_factory=XSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     hub: HubSettings = field(default_factory=HubSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -641,6 +658,16 @@ class Settings:
         """The model to ask first."""
         own = self.chat.model if self.engine_kind() == "chat" else ""
         return self.engine.primary_model or own or DEFAULT_MODEL
+
+    def posts_model(self) -> str:
+        """The model that searches X; another engine's model is not known to xAI."""
+        if self.x.model:
+            return self.x.model
+        return self.primary_model() if self.engine_kind() == "xai" else DEFAULT_MODEL
+
+    def toolsets(self) -> tuple[str, ...]:
+        """The groups of tools that are offered: those that were chosen, else the default ones and `x` where it can work."""
+        return self.server.toolsets or (("core", "admin") if self.xai_auth() == "none" else ("core", "x", "admin"))
 
     def extra_sources(self) -> int:
         """Extra sources of a search that does not say: the setting, else 3 when a web finder is ready.
@@ -721,6 +748,7 @@ PARTS: dict[str, type[Any]] = {
     "network": NetworkSettings,
     "library": LibrarySettings,
     "cache": CacheSettings,
+    "x": XSettings,
     "server": ServerSettings,
     "hub": HubSettings,
     "log": LogSettings,

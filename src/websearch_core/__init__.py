@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from websearch_core.fetch import Fetch, FetchRules
     from websearch_core.library import ManageLibrary
     from websearch_core.map import Map, MapRules
+    from websearch_core.posts import PostRules, Posts
     from websearch_core.search import Search, SearchRules
     from websearch_core.sources import Sources
     from websearch_core.values import (
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
         MapRequest,
         MapResult,
         Page,
+        PostQuery,
+        PostResult,
         SearchQuery,
         SearchResult,
         Source,
@@ -51,6 +54,10 @@ __all__ = [
     "MapperChain",
     "NoEngine",
     "Page",
+    "PostQuery",
+    "PostResult",
+    "PostRules",
+    "Posts",
     "Search",
     "SearchQuery",
     "SearchResult",
@@ -80,6 +87,10 @@ _ROOMS = {
     "MapperChain": "chain",
     "NoEngine": "chain",
     "Page": "values",
+    "PostQuery": "values",
+    "PostResult": "values",
+    "PostRules": "posts",
+    "Posts": "posts",
     "Search": "search",
     "SearchQuery": "values",
     "SearchResult": "values",

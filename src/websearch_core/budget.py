@@ -17,13 +17,35 @@ from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
 from websearch_core import excerpts, graphemes, outline
-from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Section, Source, SourcesResult, as_plain
+from websearch_core.values import (
+    FetchResult,
+    MapResult,
+    Note,
+    PostResult,
+    SearchResult,
+    Section,
+    Source,
+    SourcesResult,
+    as_plain,
+)
 
-__all__ = ["fit_fetch", "fit_map", "fit_passages", "fit_search", "fit_sources", "in_tokens", "json_chars", "piece", "within"]
+__all__ = [
+    "fit_fetch",
+    "fit_map",
+    "fit_passages",
+    "fit_posts",
+    "fit_search",
+    "fit_sources",
+    "in_tokens",
+    "json_chars",
+    "piece",
+    "within",
+]
 
-R = TypeVar("R", SearchResult, FetchResult, MapResult, SourcesResult)
+R = TypeVar("R", SearchResult, FetchResult, MapResult, SourcesResult, PostResult)
 L = TypeVar("L", SearchResult, MapResult, SourcesResult)
 F = TypeVar("F")
+T = TypeVar("T")
 Count: TypeAlias = Callable[[str], int]
 """Text → its tokens."""
 SMALLEST_CHARS = 1_000
@@ -213,6 +235,55 @@ def _map_in(result: MapResult, max_chars: int) -> MapResult:
     if end >= len(result.results):
         return dataclasses.replace(base, results=tuple(kept))
     return _noted(dataclasses.replace(base, results=tuple(kept), next_offset=end), f"cut; web_map with offset={end} reads on")
+
+
+def fit_posts(result: PostResult, max_chars: int) -> PostResult:
+    """A whole result of a search on X cut to `max_chars`: the answer's text first, then the last quotes, the last sources last.
+
+    Nothing is cut while all of it fits; else sources have half of the room to themselves, and quotes most of what is left.
+    """
+    return within(lambda room: _posts_in(result, room), max_chars)
+
+
+def _posts_in(result: PostResult, max_chars: int) -> PostResult:
+    base = dataclasses.replace(
+        result, content="", quotes=(), sources=(), quotes_count=len(result.quotes), sources_count=len(result.sources)
+    )
+    room = max_chars - RESERVE_CHARS - json_chars(base)
+    text_chars = _escaped(result.content)
+    sources, used = _fitting(result.sources, max(room // 2, room - text_chars - _sum_chars(result.quotes)))
+    sources, used = (sources, used) if sources else (result.sources[:1], _sum_chars(result.sources[:1]))
+    room -= used
+    quotes, used = _fitting(result.quotes, max(room * 2 // 3, room - text_chars))
+    content, next_start = piece(result.content, 0, room - used) if result.content else ("", None)
+    shown, of = len(sources), len(result.sources)
+    fitted = dataclasses.replace(
+        base,
+        sources=sources,
+        quotes=quotes,
+        content=content,
+        next_start=next_start,
+        next_offset=shown if shown < of else None,
+    )
+    if shown == of and len(quotes) == len(result.quotes) and next_start is None:
+        return fitted
+    held = f"{shown} of {of} sources, {len(quotes)} of {len(result.quotes)} quotes"
+    return _noted(fitted, f"cut to {held}; get_sources reads on, a larger max_chars shows more")
+
+
+def _fitting(items: tuple[T, ...], room: int) -> tuple[tuple[T, ...], int]:
+    """The first items whose JSON fits, and how much of the room they take."""
+    kept, used = 0, 0
+    for item in items:
+        chars = json_chars(item) + 1
+        if used + chars > room:
+            break
+        kept, used = kept + 1, used + chars
+    return items[:kept], used
+
+
+def _sum_chars(items: tuple[object, ...]) -> int:
+    return sum(json_chars(item) + 1 for item in items)
 
 
 def _with_bodies(result: SearchResult, sources: tuple[Source, ...], max_chars: int, body_chars: int, query: str) -> SearchResult:

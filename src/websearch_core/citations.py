@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from websearch_core import urls
+from websearch_core import fence, urls
 from websearch_core.values import Evidence, Source
 
 __all__ = [
@@ -49,7 +49,6 @@ _AFTER_URL = re.compile(r"""\s{0,9}(?:\s(?:"[^"\n]{0,300}"|'[^'\n]{0,300}'|\([^(
 _STOP = re.compile(r"[()\s]")
 _ESCAPED = re.compile(r"\\([_()*~#&\[\]-])")
 _EMPHASIS = re.compile(r"\*{2,3}|_{2,3}|`")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _BULLET = re.compile(r"^\s*(?:>\s*)?(?:[-*+•·–]|\(?\d{1,3}[.)、:：]|\[\^?\d{1,3}\]:?|【\d{1,3}】)\s*")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _WORDS = (
@@ -378,7 +377,7 @@ def _first_text(entry: Mapping[str, object], *names: str) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    return " ".join(_UNPRINTABLE.sub(" ", text).split())[:limit].rstrip()
+    return " ".join(fence.clean(text).split())[:limit].rstrip()
 
 
 def _day(text: str) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "ProviderError",
     "QueueTimeout",
     "RateLimited",
+    "RedirectRefused",
     "RequestRejected",
     "TooCostly",
     "UnknownSession",
@@ -107,6 +108,12 @@ class WrongAddress(NotConfigured):
     """The operator: the configured address leads to something that is not the expected API."""
 
     code = "wrong_address"
+
+
+class RedirectRefused(WrongAddress):
+    """The configured address sends elsewhere; nothing is sent there, and least of all the key."""
+
+    code = "redirect_refused"
 
 
 class NotAllowed(WebSearchError):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-
-from websearch_core.values import Json
+from typing import Any
 
 __all__ = ["clean", "clean_json", "fenced", "new_nonce"]
 
@@ -59,7 +58,7 @@ def _shown(run: re.Match[str]) -> str:
     return (selector.group() if selector else "") + (joiner.group() if joiner else "")
 
 
-def clean_json(value: object) -> Json:
+def clean_json(value: object) -> Any:
     """JSON whose texts, names included, are clean."""
     if isinstance(value, str):
         return clean(value)

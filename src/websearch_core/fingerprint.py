@@ -8,9 +8,9 @@ import json
 import unicodedata
 
 from websearch_core import urls
-from websearch_core.values import MapRequest, SearchQuery, as_plain
+from websearch_core.values import MapRequest, PostQuery, SearchQuery, as_plain
 
-__all__ = ["of_map", "of_page", "of_query"]
+__all__ = ["of_map", "of_page", "of_posts", "of_query"]
 
 
 def of_query(query: SearchQuery, *, model: str = "") -> str:
@@ -36,6 +36,19 @@ def of_map(request: MapRequest) -> str:
     """Key of a site map; the piece of it that is shown does not matter."""
     fields = [urls.canonical(request.url), request.instructions, request.max_depth, request.max_breadth, request.limit]
     return f"map:{_digest([*fields, request.provider, *request.patterns])}"
+
+
+def of_posts(query: PostQuery) -> str:
+    """Key of a search on X; spelling and order do not matter, nor how much is shown, nor whether quotes are looked up."""
+    plain = dataclasses.replace(
+        query,
+        query=_folded(query.query),
+        allowed_x_handles=tuple(sorted(map(str.lower, query.allowed_x_handles))),
+        excluded_x_handles=tuple(sorted(map(str.lower, query.excluded_x_handles))),
+        verify=False,
+        max_chars=24_000,
+    )
+    return f"posts:{_digest(plain)}"
 
 
 def _folded(text: str) -> str:

@@ -28,6 +28,7 @@ from websearch_core.errors import (
     ProviderError,
     QueueTimeout,
     RateLimited,
+    RedirectRefused,
     RequestRejected,
     TooCostly,
     ToolFailed,
@@ -42,7 +43,7 @@ from websearch_core.values import ErrorDetail, Note, Outcome
 __all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
 
 Operation: TypeAlias = Literal[
-    "search", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call"
+    "search", "posts", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call"
 ]
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
@@ -88,6 +89,17 @@ CODES: dict[tuple[type, str, str], str] = {
     (ProviderError, "login", ANY): "login_refresh_failed",
     (Declined, "login", ANY): "login_denied",
     (OutOfTime, "login", ANY): "login_timeout",
+    (NotConfigured, "xai", ANY): "xai_configuration_error",
+    (WrongAddress, "xai", ANY): "xai_api_configuration_error",
+    (RedirectRefused, "xai", ANY): "xai_redirect_refused",
+    (AuthRejected, "xai", ANY): "xai_authentication_error",
+    (RequestRejected, "xai", ANY): "xai_request_invalid",
+    (ModelRejected, "xai", ANY): "xai_model_rejected",
+    (BadReply, "xai", ANY): "xai_invalid_response",
+    (EmptyResult, "xai", ANY): "xai_empty_answer",
+    (Unverified, "xai", ANY): "xai_no_search_evidence",
+    (OutOfTime, "xai", ANY): "xai_total_budget_exhausted",
+    (QueueTimeout, "xai", ANY): "xai_concurrency_timeout",
     (Declined, "keyless", ANY): "keyless_blocked",
     (UnknownSession, "planning", ANY): "planning_session_not_found",
     (InvalidParams, ANY, ANY): "planning_invalid_params_json",
@@ -100,6 +112,7 @@ CODES: dict[tuple[type, str, str], str] = {
     (WebSearchError, ANY, "config"): "configuration_internal_error",
     (WebSearchError, ANY, "switch"): "model_switch_failed",
     (EmptyResult, ANY, "search"): "search_no_results",
+    (OutOfTime, ANY, "posts"): "xai_total_budget_exhausted",
     (EmptyResult, ANY, "fetch"): "fetch_no_content",
     (EmptyResult, ANY, "map"): "map_no_urls",
     (EmptyResult, ANY, "find"): "tools_not_found",
@@ -116,6 +129,7 @@ NEXT_ACTIONS: dict[type[WebSearchError], str] = {
     InvalidInput: "Correct the named argument and call again.",
     NotConfigured: "Ask the operator to set what is named; repeating the call unchanged fails the same way.",
     NotAllowed: "Choose another address; this one is forbidden by policy.",
+    RedirectRefused: "Ask the operator to set the address that answers by itself; a redirect is never followed with a key.",
     UnknownSession: "Run web_search again and use the session_id of its result.",
     AuthRejected: "Ask the operator to check the key; repeating the call unchanged fails the same way.",
     OutOfCredit: "Ask the operator to add credit or another key; repeating the call unchanged fails the same way for now.",

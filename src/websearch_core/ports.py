@@ -21,6 +21,7 @@ from websearch_core.values import (
     MapRequest,
     Page,
     Passage,
+    PostQuery,
     SearchQuery,
     Secret,
     Setting,
@@ -38,6 +39,7 @@ __all__ = [
     "Lease",
     "Library",
     "Mapper",
+    "PostFinder",
     "Probe",
     "SourceFinder",
 ]
@@ -60,6 +62,27 @@ class AnswerEngine(Protocol):
         Raises:
             ProviderError: every way in which the engine can fail; a cut stream is Unreachable, never an answer.
             NotConfigured: the address leads to something that is no engine.
+        """
+        ...
+
+
+class PostFinder(Protocol):
+    """Searches X and writes an answer that quotes posts."""
+
+    @property
+    def name(self) -> str:
+        """What `Answer.engine` says."""
+        ...
+
+    async def find_posts(self, query: PostQuery, /) -> Answer:
+        """An answer that quotes posts word for word, each with its address, and the sources that the search names, each once.
+
+        `searched` is False where nobody searched: then neither text nor sources count. A search that found nothing is an
+        answer without sources.
+
+        Raises:
+            ProviderError: every way in which the search can fail; a cut stream is Unreachable, never an answer.
+            NotConfigured: no key is set, or the address leads to something else.
         """
         ...
 

@@ -15,7 +15,11 @@ __all__ = ["absolute", "canonical", "find_urls", "host", "host_matches", "is_web
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|mc_cid|mc_eid|ref_src)$", re.IGNORECASE)
-_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\\<>\"`{}|^]")
+_FORBIDDEN = re.compile(
+    r"[\s\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"
+    r"\\<>\"`{}|^]"
+)
+"""What no address holds as it is; characters that nobody sees are escaped in honest ones."""
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
 _PATH_CHARS = "%/:=&~+!$,;'@()*[]"
@@ -30,7 +34,7 @@ def web_url(text: str) -> str:
     """Return `text` trimmed if it is an absolute http(s) address with a host.
 
     Raises:
-        InvalidInput: another scheme, no host, a bad port, blanks or control characters, over 2,048 characters.
+        InvalidInput: another scheme, no host, a bad port, blanks, control or invisible characters, over 2,048 characters.
     """
     url = text.strip()
     if not is_web_url(url):

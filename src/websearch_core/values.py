@@ -13,11 +13,12 @@ import re
 import typing
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, ClassVar, Literal, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
 
 from annotated_types import Interval, Len
 
-from websearch_core import urls
+from websearch_core import fence, urls
 from websearch_core.errors import InvalidInput, WebSearchError
 
 __all__ = [
@@ -42,6 +43,11 @@ __all__ = [
     "Outcome",
     "Page",
     "Passage",
+    "PostQuery",
+    "PostResult",
+    "PostSource",
+    "Quote",
+    "QuoteState",
     "Report",
     "SearchQuery",
     "SearchResult",
@@ -69,6 +75,10 @@ Evidence: TypeAlias = Literal["cited", "listed", "quoted", "supports", "contradi
 """`cited`: the answer marks this source at a claim. `listed`: it came along without such a mark, or, after a check, does not say
 it. After a check also `quoted`: it says each claim in these words; `supports`: in other words; `contradicted`: it says otherwise;
 `unreachable`: it could not be read."""
+QuoteState: TypeAlias = Literal["verified", "listed", "unlisted"]
+"""`verified`: the words stand on the post's page. `listed`: the search names the post as a source. `unlisted`: neither."""
+_HANDLE = re.compile(r"[A-Za-z0-9_]{1,15}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_HOST = frozenset("/@?#:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 Status: TypeAlias = Literal["success", "partial_success", "error"]
@@ -198,6 +208,45 @@ class MapRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PostQuery:
+    """A question for X. Handles are kept without `@`, each once; days are UTC and both included."""
+
+    __pydantic_config__: ClassVar = SCHEMA
+
+    query: Annotated[str, Len(1, 2_000)]
+    """What to find out on X."""
+    allowed_x_handles: Annotated[tuple[str, ...], Len(0, 20)] = ()
+    """Only posts of these accounts."""
+    excluded_x_handles: Annotated[tuple[str, ...], Len(0, 20)] = ()
+    """Never posts of these accounts."""
+    from_date: Annotated[str, Len(0, 10)] = ""
+    """First day, YYYY-MM-DD, UTC."""
+    to_date: Annotated[str, Len(0, 10)] = ""
+    """Last day, included."""
+    enable_image_understanding: bool | None = None
+    """Also look at images."""
+    enable_video_understanding: bool | None = None
+    """Also watch videos."""
+    verify: bool = False
+    """Look quotes up on their pages."""
+    max_chars: Annotated[int, Interval(ge=1_000, le=200_000)] = 24_000
+    """Longest result."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.query, str):
+            object.__setattr__(self, "query", fence.clean(self.query).strip())
+        within_limits(self)
+        for name in ("allowed_x_handles", "excluded_x_handles"):
+            object.__setattr__(self, name, _handles(name, getattr(self, name)))
+        if self.allowed_x_handles and self.excluded_x_handles:
+            raise InvalidInput("allowed_x_handles and excluded_x_handles exclude each other; give one of them")
+        for name in ("from_date", "to_date"):
+            object.__setattr__(self, name, _real_day(name, getattr(self, name)))
+        if self.to_date and self.from_date > self.to_date:
+            raise InvalidInput("from_date must not be after to_date")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigRequest:
     """The settings as they stand."""
 
@@ -266,6 +315,9 @@ class Usage:
     output_tokens: int | None = None
     searches: int | None = None
     cost_usd: float | None = None
+    posts_read: int | None = None
+    """Posts on X that were read; billed each, like the profiles."""
+    profiles_read: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +391,34 @@ class Section:
     """Where it begins in the page's text."""
     chars: int
     """Its length, that of the sections inside it included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostSource:
+    """A post, or another page, that a search on X names."""
+
+    url: str
+    """As it was named first."""
+    title: str = ""
+    post_id: str = ""
+    """The post's number, the same in every spelling of its address; empty for other pages."""
+    handle: str = ""
+    """The account, where the address tells it."""
+    published: str = ""
+    """The post's day as its number tells it, YYYY-MM-DD, UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Words that an answer quotes from a post."""
+
+    text: str
+    url: str
+    """The post's address as it stands beside the quote."""
+    post_id: str
+    handle: str = ""
+    published: str = ""
+    state: QuoteState = "unlisted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -556,6 +636,34 @@ class MapResult(Outcome):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PostResult(Outcome):
+    """The outcome of a search on X."""
+
+    session_id: str
+    """Handle for get_sources: 12 hex digits."""
+    sources: tuple[PostSource, ...] = ()
+    """Posts and pages that the search names; the rest by get_sources from `next_offset`."""
+    sources_count: int = 0
+    next_offset: int | None = None
+    quotes: tuple[Quote, ...] = ()
+    """Quoted words, each with its post and what supports it."""
+    quotes_count: int = 0
+    """Quotes in the whole answer."""
+    content: str = ""
+    """The answer as it was written."""
+    next_start: int | None = None
+    """Where get_sources reads on when `content` was cut."""
+    no_matches: bool = False
+    """The search ran and names no post: an answer, not a failure."""
+    search_provider: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    """Of all requests together."""
+    pending_until: str = ""
+    """Set while the search goes on: the same call gets its result by then (UTC, ISO 8601), or it has failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigResult(Outcome):
     """The settings as they stand, and how the engine's connection test went."""
 
@@ -708,3 +816,21 @@ def _require_domains(name: str, domains: tuple[str, ...]) -> None:
         bare = domain.strip().removeprefix("*.")
         if "." not in bare or not urls.is_web_url(f"https://{bare}") or not _NO_HOST.isdisjoint(bare):
             raise InvalidInput(f"{name}: {domain[:80]!r} is not a host name; write it like example.org")
+
+
+def _handles(name: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Without `@`, each once whatever its case, in the first spelling."""
+    bare = [handle.strip().removeprefix("@") for handle in given]
+    if not all(_HANDLE.fullmatch(handle) for handle in bare):
+        raise InvalidInput(f"{name} takes handles of 1 to 15 letters, digits and underscores, with or without @")
+    return tuple({handle.lower(): handle for handle in reversed(bare)}[key] for key in dict.fromkeys(map(str.lower, bare)))
+
+
+def _real_day(name: str, text: str) -> str:
+    day = text.strip()
+    if day and not _DAY.fullmatch(day):
+        raise InvalidInput(f"{name} must be a day like 2026-11-30")
+    try:
+        return date.fromisoformat(day).isoformat() if day else ""
+    except ValueError:
+        raise InvalidInput(f"{name} is not a day of the calendar") from None

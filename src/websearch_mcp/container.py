@@ -38,20 +38,33 @@ from websearch_core.ports import (
     Filter,
     Library,
     Mapper,
+    PostFinder,
     Probe,
     SourceFinder,
 )
+from websearch_core.posts import PostRules, Posts
 from websearch_core.ranking import Ranking
 from websearch_core.redaction import RedactedCache
 from websearch_core.retry import RetryPolicy
 from websearch_core.search import Search, SearchRules
 from websearch_core.sources import Sources
-from websearch_core.values import Answer, FetchRequest, Health, MapRequest, Note, Page, SearchQuery, SiteMap, SourceList
+from websearch_core.values import (
+    Answer,
+    FetchRequest,
+    Health,
+    MapRequest,
+    Note,
+    Page,
+    PostQuery,
+    SearchQuery,
+    SiteMap,
+    SourceList,
+)
 
 __all__ = ["Closing", "build"]
 
 T = TypeVar("T")
-Capability: TypeAlias = Literal["answer", "find", "extract", "map"]
+Capability: TypeAlias = Literal["answer", "find", "find_posts", "extract", "map"]
 """Also the name of the port's method."""
 
 
@@ -89,12 +102,14 @@ def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> 
     ports: dict[type, Callable[[], object]] = {
         AnswerEngine: parts.engine,
         SourceFinder: parts.finder,
+        PostFinder: parts.post_finder,
         Extractor: parts.extractor,
         Mapper: parts.mapper,
         Cache: parts.cache,
         Credentials: parts.credentials,
         Library: parts.library,
         Search: parts.search,
+        Posts: parts.posts,
         Sources: parts.sources,
         Fetch: parts.fetch,
         Map: parts.map,
@@ -135,6 +150,9 @@ class _Parts:
         off = [Note(code="not_configured", text=_why_off(name), provider=name) for name in names if name not in ready]
         finders = [cast("SourceFinder", self._provider(name, "find")) for name in ready]
         return FinderChain(finders, off=off, at_once=self._settings.search.finders_at_once)
+
+    def post_finder(self) -> PostFinder:
+        return cast("PostFinder", self._provider("xai", "find_posts"))
 
     def extractor(self) -> Extractor:
         names = self._settings.ready(self._settings.fetch.extractors)
@@ -188,6 +206,7 @@ class _Parts:
         )
         rules = {
             "grok": dataclasses.replace(common, at_once=engine.max_concurrency),
+            "xai": dataclasses.replace(common, at_once=engine.max_concurrency),
             "tavily": dataclasses.replace(common, per_key=tavily.per_key_max_concurrency),
             "firecrawl": dataclasses.replace(common, per_key=firecrawl.per_key_max_concurrency),
         }
@@ -240,6 +259,25 @@ class _Parts:
         from websearch_adapters import hosts
 
         return Ranking(hosts=hosts.read([hosts.BUILT_IN, self._settings.hosts_file]))
+
+    def posts(self) -> Posts:
+        chosen = self._settings.search
+        rules = PostRules(
+            deadline_s=self._settings.x.deadline_s,
+            reads_at_once=chosen.content_concurrency,
+            cache_ttl_s=chosen.cache_ttl_s,
+            sources_ttl_s=chosen.sources_ttl_s,
+            page_ttl_s=self._settings.fetch.cache_ttl_s,
+        )
+        use = Posts(
+            finder=self._box.resolve(PostFinder),
+            extractor=self._box.resolve(Extractor),
+            cache=self._box.resolve(Cache),
+            rules=rules,
+            observe=self._observe,
+        )
+        self._own(use.running)
+        return use
 
     def sources(self) -> Sources:
         return Sources(cache=self._box.resolve(Cache))
@@ -295,6 +333,8 @@ class _Parts:
         }
         named = sorted(wanted)
         ready = self._settings.ready(named)
+        if self._settings.xai_auth() != "none" and self._settings.engine_kind() != "xai":
+            ready, wanted = ("xai", *ready), {**wanted, "xai": "find_posts"}
         parts = (self._provider(name, wanted[name]) for name in ready)
         probes = _probes([self._box.resolve(AnswerEngine), self._login, *parts, *kept])
         off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
@@ -351,7 +391,9 @@ class _Parts:
             "wikipedia": self._wikipedia,
             "local": self._local_mapper if capability == "map" else self._local_reader,
         }
-        key = f"{name} {capability}" if name == "local" else name
+        if capability == "find_posts":
+            own["xai"] = self._xai_posts
+        key = f"{name} {capability}" if name == "local" or capability == "find_posts" else name
         if key not in self._made:
             try:
                 self._made[key] = self._own(own[name]() if name in own else self._plugin(name))
@@ -430,10 +472,27 @@ class _Parts:
         return policies.load(paths)
 
     def _xai(self) -> object:
-        from websearch_adapters.providers.xai import XaiResponses, XaiSettings
+        from websearch_adapters.providers.xai import XaiResponses
+
+        return XaiResponses(self._http, self._xai_settings, self._configuration.primary_model)
+
+    def _xai_posts(self) -> object:
+        """Searches X with xAI's own key and, where xAI is not the engine, with models that xAI knows."""
+        from websearch_adapters.providers.xai import XaiResponses
+
+        is_engine = self._settings.engine_kind() == "xai"
+        settings = dataclasses.replace(
+            self._xai_settings, provider="xai", fallback_model=self._settings.engine.fallback_model if is_engine else ""
+        )
+        own = self._settings.x.model or (None if is_engine else self._settings.posts_model())
+        return XaiResponses(self._http, settings, self._configuration.primary_model if own is None else lambda: own)
+
+    @property
+    def _xai_settings(self) -> Any:
+        from websearch_adapters.providers.xai import XaiSettings
 
         chosen = self._settings.xai
-        settings = XaiSettings(
+        return XaiSettings(
             base_url=chosen.api_url,
             fallback_model=self._settings.engine.fallback_model,
             web_search=chosen.web_search,
@@ -443,7 +502,6 @@ class _Parts:
             policies=self._policies[0],
             read_timeout_s=self._settings.engine.single_attempt_timeout_s,
         )
-        return XaiResponses(self._http, settings, self._configuration.primary_model)
 
     def _chat(self) -> object:
         from websearch_adapters.providers.chat_completions import ChatCompletions, ChatSettings
@@ -528,7 +586,7 @@ class _Parts:
         )
 
 
-class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
+class _Unavailable(AnswerEngine, SourceFinder, PostFinder, Extractor, Mapper, Probe):
     """Stands where a configured provider could not be made; every use says why."""
 
     keeps: frozenset[Filter] = frozenset()
@@ -545,6 +603,9 @@ class _Unavailable(AnswerEngine, SourceFinder, Extractor, Mapper, Probe):
         raise self._error
 
     async def find(self, query: SearchQuery, /) -> SourceList:
+        raise self._error
+
+    async def find_posts(self, query: PostQuery, /) -> Answer:
         raise self._error
 
     async def extract(self, request: FetchRequest, /) -> Page | None:

@@ -17,6 +17,8 @@ from websearch_core.values import (
     LoginReport,
     MapResult,
     Outcome,
+    PostResult,
+    PostSource,
     Report,
     SearchResult,
     Source,
@@ -46,6 +48,9 @@ def for_people(outcome: Outcome) -> str:
         case SearchResult():
             lines += [outcome.content or outcome.unverified_answer, "", *_numbered(outcome.sources, first=1)]
             lines += ["", f"session `{outcome.session_id}` · {outcome.search_provider} · {outcome.sources_count} sources"]
+        case PostResult():
+            lines += [outcome.content, "", *_stated(outcome), "", *_posts(outcome.sources)]
+            lines += ["", f"{outcome.search_provider} · {outcome.sources_count} sources · {outcome.quotes_count} quotes"]
         case SourcesResult():
             lines += [*_numbered(outcome.sources, first=outcome.offset + 1), "", outcome.content]
         case FetchResult():
@@ -93,6 +98,8 @@ def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
     match outcome:
         case SearchResult():
             yield from _search(outcome, nonce)
+        case PostResult():
+            yield from _quoted(outcome, nonce)
         case SourcesResult():
             yield from _sources(outcome, nonce)
         case FetchResult():
@@ -140,6 +147,42 @@ def _search(result: SearchResult, nonce: str) -> Iterator[str]:
     yield from _listed(result.sources, nonce, first=1)
     if result.next_offset is not None:
         yield f"more sources: get_sources with offset={result.next_offset}"
+
+
+def _quoted(result: PostResult, nonce: str) -> Iterator[str]:
+    """Sources first, so that a cut never takes them before the text."""
+    if result.no_matches:
+        yield "the search ran and names no post"
+    if result.sources:
+        yield f"sources ({result.sources_count}):"
+        yield from _posts(result.sources)
+    for quote in result.quotes:
+        yield f"quote, {quote.state}: {quote.url}"
+        yield fence.fenced(quote.text, origin=quote.url, nonce=nonce)
+    if result.content:
+        yield "answer:"
+        yield fence.fenced(result.content, origin=result.search_provider, nonce=nonce)
+    yield f"session_id: {result.session_id}"
+    if result.next_offset is not None:
+        yield f"more sources: get_sources with offset={result.next_offset}"
+    if result.next_start is not None:
+        yield f"more text: get_sources with start={result.next_start}"
+
+
+def _posts(sources: tuple[PostSource, ...]) -> list[str]:
+    facts = [", ".join(fact for fact in (source.handle and f"@{source.handle}", source.published) if fact) for source in sources]
+    return [
+        f"{number}. {fence.clean(source.url)}{f' ({fact})' if fact else ''}"
+        for number, (source, fact) in enumerate(zip(sources, facts, strict=True), 1)
+    ]
+
+
+def _stated(result: PostResult) -> list[str]:
+    """For people: how many quotes are supported by what, and which by nothing."""
+    counted = [(state, sum(quote.state == state for quote in result.quotes)) for state in ("verified", "listed", "unlisted")]
+    told = ", ".join(f"{count} {state}" for state, count in counted if count)
+    doubtful = [f"- unlisted: {quote.url}" for quote in result.quotes if quote.state == "unlisted"]
+    return [f"Quotes: {told}", *doubtful] if told else []
 
 
 def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ from websearch_core.errors import WebSearchError
 from websearch_core.outcome import Operation
 from websearch_core.planning.values import PlanResult
 from websearch_core.redaction import Redactor
-from websearch_core.values import FetchResult, MapResult, Outcome, SearchResult, SourcesResult, as_plain
+from websearch_core.values import FetchResult, MapResult, Outcome, PostResult, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
 
 __all__ = ["make_server"]
@@ -93,7 +93,7 @@ def make_server(
         name,
         version=importlib.metadata.version("websearch-mcp"),
         title="websearch",
-        instructions=tools.INSTRUCTIONS,
+        instructions=tools.instructions(toolsets),
         cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -132,6 +132,8 @@ def _blank(row: tools.Row, arguments: dict[str, Any] | None) -> Outcome:
     match row.operation:
         case "search":
             return SearchResult(session_id=uuid.uuid4().hex[:12])
+        case "posts":
+            return PostResult(session_id=uuid.uuid4().hex[:12])
         case "sources":
             return SourcesResult(session_id=fence.clean(str(given.get("session_id", "")), limit=64))
         case "fetch":

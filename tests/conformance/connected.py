@@ -37,6 +37,7 @@ async def connected(
     chat: ChatUpstream | None = None,
     tavily: TavilyUpstream | None = None,
     firecrawl: FirecrawlUpstream | None = None,
+    toolsets: tuple[str, ...] = ("core", "admin"),
     **environ: str,
 ) -> AsyncIterator[Client]:
     """A client of the real server; the given services run on loopback and are configured, every other one is not.
@@ -60,7 +61,7 @@ async def connected(
             env |= {"FIRECRAWL_API_KEY": FIRECRAWL_KEY, "FIRECRAWL_API_URL": await stack.enter_async_context(serve(firecrawl))}
         box = build(settings.read(environ={**env, **environ}))
         try:
-            yield await stack.enter_async_context(Client(make_server(box.resolve)))
+            yield await stack.enter_async_context(Client(make_server(box.resolve, toolsets=toolsets)))
         finally:
             await box.resolve(Closing).aclose()
 

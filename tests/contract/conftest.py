@@ -20,7 +20,9 @@ async def over() -> AsyncIterator[Over]:
     async with AsyncExitStack() as stack:
 
         def client(upstream: Simulator) -> Http:
-            http = Http(FakeCredentials(dict.fromkeys(("grok", "tavily", "firecrawl"), KEY)), transport=transport(upstream))
+            http = Http(
+                FakeCredentials(dict.fromkeys(("grok", "xai", "tavily", "firecrawl"), KEY)), transport=transport(upstream)
+            )
             stack.push_async_callback(http.aclose)
             return http
 

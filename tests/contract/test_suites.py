@@ -32,6 +32,8 @@ from websearch_core.testing.contracts import (
     LibraryContract,
     MapperContract,
     OfflineAnswerEngineContract,
+    OfflinePostFinderContract,
+    PostFinderContract,
     ProbeContract,
     SelectiveExtractorContract,
     SourceFinderContract,
@@ -47,6 +49,7 @@ from websearch_core.testing.fakes import (
     FakeLease,
     FakeLibrary,
     FakeMapper,
+    FakePostFinder,
     FakeProbe,
     Gate,
 )
@@ -60,6 +63,7 @@ from websearch_core.values import (
     MapRequest,
     Page,
     Passage,
+    PostQuery,
     SearchQuery,
     Secret,
     Setting,
@@ -175,6 +179,51 @@ async def test_an_engine_that_does_not_let_go_is_noticed(kind: type[Leaking]) ->
     gate.release()
     if engine.work is not None:
         await engine.work
+
+
+POSTS = PostQuery(query="bridges")
+QUOTED = Answer(text="> It is open.", sources=(A, B), engine="fake_posts", searched=True)
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ("test_answers_with_text_that_rests_on_a_search", replace(QUOTED, text=" \n")),
+        ("test_answers_with_text_that_rests_on_a_search", replace(QUOTED, searched=False)),
+        ("test_names_each_source_once_by_a_usable_address", replace(QUOTED, sources=())),
+        ("test_names_each_source_once_by_a_usable_address", replace(QUOTED, sources=(A, A))),
+        ("test_takes_a_query_with_every_filter", replace(QUOTED, searched=False)),
+        ("test_takes_a_query_with_every_filter", InvalidInput("no filters here")),
+        ("test_gives_an_answer_that_is_json", replace(QUOTED, text="lone \ud800")),
+        ("test_finds_for_several_at_once", [QUOTED, replace(QUOTED, text="")]),
+        ("test_finds_for_several_at_once", [QUOTED, Unreachable("busy")]),
+    ],
+)
+async def test_a_bad_answer_of_posts_is_noticed(test: str, answer: Answer | Exception | list[Answer | Exception]) -> None:
+    suite = OfflinePostFinderContract()
+    await getattr(suite, test)(FakePostFinder(), POSTS)
+    await refused(getattr(suite, test)(FakePostFinder(answer), POSTS))
+
+
+class RenamingPosts(FakePostFinder):
+    async def find_posts(self, query: PostQuery, /) -> Answer:
+        self.name += "!"
+        return await super().find_posts(query)
+
+
+async def test_a_finder_of_posts_that_breaks_a_promise_is_noticed() -> None:
+    suite = PostFinderContract()
+    await refused(suite.test_keeps_its_name(RenamingPosts(), POSTS))
+    await refused(suite.test_keeps_its_name(FakePostFinder(name=" "), POSTS))
+    await refused(suite.test_signs_the_answer(FakePostFinder(QUOTED), POSTS, {"another"}))
+    await refused(suite.test_says_so_when_nobody_searched(FakePostFinder(), POSTS))
+    await refused(suite.test_nothing_found_is_an_answer_without_sources(FakePostFinder(QUOTED), POSTS))
+    await refused(suite.test_nothing_found_is_an_answer_without_sources(FakePostFinder(replace(QUOTED, searched=False)), POSTS))
+    for failure in (ValueError("a bug"), InvalidInput("not the caller's fault"), QUOTED, Unreachable(f"{KEYS[0]} failed")):
+        await refused(suite.test_fails_only_in_our_words(FakePostFinder(failure), POSTS, KEYS))
+    gate = Gate(QUOTED)
+    held = Hanging(part=FakePostFinder(QUOTED), entered=gate.until_entered, left=gate.until_cancelled)
+    await refused(suite.test_leaves_nothing_open_when_cancelled(held, POSTS))
 
 
 @pytest.mark.parametrize(

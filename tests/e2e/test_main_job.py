@@ -84,7 +84,7 @@ async def test_a_failing_everything_is_an_error_that_hosts_recognise(
         text = reply.content[0].text  # type: ignore[union-attr]
         assert "canary" not in text + str(found)
         assert found["error"] in text
-        assert len((await client.list_tools()).tools) == 6
+        assert len((await client.list_tools()).tools) == 7
 
 
 @pytest.mark.requirement("OURS-25", "OURS-27")

@@ -32,7 +32,7 @@ def test_every_key_refused(keyed: dict[str, str], xai: XaiUpstream, tavily: Tavi
         assert structured(reply)["error"] == "grok_authentication_error"
         assert "canary" not in str(wire.messages)
         assert "canary" not in wire.stderr
-        assert len(wire.tools()) == 6
+        assert len(wire.tools()) == 7
     assert {request.key for request in tavily.requests} == set(keys)
 
 
@@ -69,7 +69,7 @@ def test_every_outcome_in_one_session(keyed: dict[str, str], xai: XaiUpstream, t
         xai.follow(ok())
         tavily.follow(ok())
         assert structured(wire.result("web_search", query="five", extra_sources=2))["status"] == "success"
-        assert len(wire.tools()) == 6
+        assert len(wire.tools()) == 7
         wire.end_input()
         assert wire.ended() == 0
         wire.assert_only_protocol()

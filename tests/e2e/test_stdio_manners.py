@@ -91,13 +91,13 @@ def test_the_tool_list_comes_before_any_network(keyed: dict[str, str], xai: XaiU
     with Wire(keyed) as wire:
         assert wire.initialize()["serverInfo"]["name"] == "websearch"
         names = [tool["name"] for tool in wire.tools()]
-        assert names == ["web_search", "get_sources", "web_fetch", "web_map", "get_config_info", "switch_model"]
+        assert names == ["web_search", "get_sources", "web_fetch", "web_map", "x_search", "get_config_info", "switch_model"]
         assert (xai.requests, tavily.requests) == ([], [])
 
 
 @pytest.mark.requirement("OURS-36")
 def test_the_tool_list_is_the_same_bytes_every_time(tmp_path: Path) -> None:
-    with Wire(environment(tmp_path)) as one, Wire(environment(tmp_path, XAI_API_KEY="xai-other")) as other:
+    with Wire(environment(tmp_path)) as one, Wire(environment(tmp_path, TAVILY_API_KEY="tvly-other")) as other:
         for wire in (one, other):
             wire.initialize()
             wire.tools()

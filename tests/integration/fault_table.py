@@ -61,7 +61,7 @@ Kind: TypeAlias = Literal[
     "request",  # the request is refused
     "unverified",  # an answer without a sign of a search
 ]
-Subject: TypeAlias = Literal["xai", "chat", "tavily-search", "firecrawl-search", "tavily-fetch", "firecrawl-fetch", "local-fetch",
+Subject: TypeAlias = Literal["xai", "xai-posts", "chat", "tavily-search", "firecrawl-search", "tavily-fetch", "firecrawl-fetch", "local-fetch",
     "tavily-map", "firecrawl-map", "local-map"]  # fmt: skip
 """The upstream and what is asked of it."""
 Area: TypeAlias = Literal["example", "transport", "status", "body", "shape", "echo"]
@@ -120,7 +120,7 @@ class Fault:
 
 KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "address": (
-        frozenset({"{}_configuration_error", "{}_api_configuration_error", "{}_wrong_address"}),
+        frozenset({"{}_configuration_error", "{}_api_configuration_error", "{}_redirect_refused", "{}_wrong_address"}),
         frozenset({"upstream_rejected", "configuration"}),
     ),
     "auth": (
@@ -158,6 +158,7 @@ KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "empty": (
         frozenset(
             {
+                "{}_empty_answer",
                 "{}_empty_result",
                 "{}_no_content",
                 "{}_no_urls",
@@ -195,7 +196,7 @@ KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"{}_request_invalid", "{}_request_rejected"}),
         frozenset({"request_invalid", "upstream_rejected", "page_status"}),
     ),
-    "unverified": (frozenset({"grok_no_search_evidence", "grok_unverified"}), frozenset({"no_search_evidence"})),
+    "unverified": (frozenset({"{}_no_search_evidence", "grok_unverified"}), frozenset({"no_search_evidence"})),
 }
 """Kind → the codes that say it, `{}` standing for the service, and the error types that go with it."""
 
@@ -239,7 +240,7 @@ def _own(_: Place) -> Step:
 
 
 def _is_engine(subject: Subject) -> bool:
-    return subject in {"xai", "chat"}
+    return subject in {"xai", "xai-posts", "chat"}
 
 
 def _is_local(subject: Subject) -> bool:
@@ -309,6 +310,17 @@ XAI: Mapping[str, Verdict] = {
     "xai-responses.error.503.unavailable": fails("down"),
     "xai-responses.error.529.overloaded": fails("down"),
 }
+OF_THE_WEB = "It reopened on 14 November."
+NO_POSTS = fails("unverified")
+POSTS: Mapping[str, Verdict] = {
+    **XAI,
+    "xai-responses.web_search": NO_POSTS,  # its counters know no search on X
+    "xai-responses.stream.web_search": NO_POSTS,
+    "xai-responses.web_search.2025-shape": says(OF_THE_WEB),  # without counters citations show a search
+    "xai-responses.incomplete": fails("incomplete", "unverified"),
+    **{name: NO_POSTS for name, verdict in XAI.items() if verdict is NOT_SEARCHED},
+}
+"""Of a search on X: the same replies, another question."""
 CHAT: Mapping[str, Verdict] = {
     "chat.success": says(CHAT_ANSWER),
     "chat.xai": says(CHAT_ANSWER),
@@ -399,6 +411,7 @@ FIRECRAWL_ERRORS: Mapping[str, Verdict] = {
 FOUND_NEWS = "https://gazette.example.com/2026/11/footbridge"
 EXAMPLES: Mapping[Subject, Mapping[str, Verdict]] = {
     "xai": XAI,
+    "xai-posts": POSTS,
     "chat": CHAT,
     "tavily-search": {
         "tavily.search.success": says(CITED),

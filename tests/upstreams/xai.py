@@ -95,6 +95,7 @@ class XaiUpstream(Simulator):
         answer_text: what the model says, without markers; by default it repeats the question.
         sources: pages the web search finds, before domain filters; by default invented from the question.
         posts: addresses of the X posts that an X search finds.
+        quotes: words of posts in the order of `posts`, for an answer that is told to quote; by default invented.
         searched: False for an answer from memory: no tool item, no citation, counters at 0.
         citations: whether the answer has the top-level list that the vendor documents but normally leaves out.
         shape: `2025` for the shape recorded before 2026, `relay` for a gateway that keeps only text and citations.
@@ -127,6 +128,7 @@ class XaiUpstream(Simulator):
         answer_text: str | None = None,
         sources: Sequence[Source] | None = None,
         posts: Sequence[str] = X_POSTS,
+        quotes: Sequence[str] | None = None,
         searched: bool = True,
         citations: bool = False,
         shape: Shape = "2026",
@@ -137,6 +139,7 @@ class XaiUpstream(Simulator):
         self.answer_text = answer_text
         self.sources = sources
         self.posts = posts
+        self.quotes = quotes
         self.searched = searched
         self.citations = citations
         self.shape: Shape = shape
@@ -260,6 +263,8 @@ class XaiUpstream(Simulator):
         ]
         cited = [page.url for page in pages] + posts
         text = self.answer_text or f"Here is what is known about {query!r}. The sources agree with each other."
+        if x is not None and body.get("instructions"):
+            text = _quoting(text, query, posts, self.quotes)
         said, incomplete = _shortened(text, body.get("max_output_tokens"))
         inline = "no_inline_citations" not in (body.get("include") or [])
         content = _cited_text(said, cited, inline=inline)
@@ -432,6 +437,15 @@ def _shortened(text: str, limit_tokens: int | None) -> tuple[str, bool]:
     if limit_tokens is None or len(words) <= limit_tokens:
         return text, False
     return " ".join(words[:limit_tokens]), True
+
+
+def _quoting(text: str, query: str, posts: list[str], quotes: Sequence[str] | None) -> str:
+    """The text with a block of quotes at its end, each followed by its post's address."""
+    words = [f"Post {number} about {query!r}." for number in range(1, len(posts) + 1)] if quotes is None else quotes
+    blocks = [
+        "\n".join(f"> {line}" for line in said.splitlines()) + f"\n{post}" for said, post in zip(words, posts, strict=False)
+    ]
+    return "\n\n".join([text, *blocks])
 
 
 def _cited_text(text: str, urls: list[str], *, inline: bool) -> Json:

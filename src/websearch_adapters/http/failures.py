@@ -25,6 +25,7 @@ from websearch_core.errors import (
     OutOfCredit,
     ProviderError,
     RateLimited,
+    RedirectRefused,
     RequestRejected,
     Unreachable,
     WebSearchError,
@@ -147,7 +148,7 @@ def from_response(
 ) -> WebSearchError:
     """The error for a reply whose status is not 200; `body` may be cut."""
     if 300 <= status < 400:
-        return _not_an_api(provider, base_url, "answers with a redirect", status=status)
+        return _not_an_api(provider, base_url, "answers with a redirect, which is not followed", RedirectRefused, status=status)
     found = _fields(_parsed(body))
     if not found.text and body.lstrip()[:1] == b"<" and status in {401, 403, 404, 405}:
         return _not_an_api(provider, base_url, f"answers {status} with an HTML page", status=status)
@@ -421,8 +422,10 @@ def _any(phrases: tuple[str, ...], text: str) -> bool:
     return any(phrase in text for phrase in phrases)
 
 
-def _not_an_api(provider: str, base_url: str, what: str, *, status: int | None = None) -> WrongAddress:
-    return WrongAddress(
+def _not_an_api(
+    provider: str, base_url: str, what: str, kind: type[WrongAddress] = WrongAddress, *, status: int | None = None
+) -> WrongAddress:
+    return kind(
         f"{provider}: {shown_base(base_url)} {what}",
         provider=provider,
         hint=f"Check the address set for {provider}; it must be the base of its API, often ending in /v1.",

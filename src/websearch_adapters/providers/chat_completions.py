@@ -147,7 +147,7 @@ def from_wire(completion: Mapping[str, Any], *, base_url: str = "", phrases: fai
         text=prose,
         sources=citations.cited_first(found)[:MAX_SOURCES],
         engine=LABEL,
-        model=words(completion.get("model"))[:200],
+        model=clean(words(completion.get("model")), limit=200),
         searched=True if structured else None,
         usage=_usage(fields(completion.get("usage"))),
         notes=_incomplete(finish),

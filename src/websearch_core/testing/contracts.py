@@ -49,6 +49,7 @@ from websearch_core.ports import (
     Extractor,
     Library,
     Mapper,
+    PostFinder,
     Probe,
     SourceFinder,
 )
@@ -61,6 +62,7 @@ from websearch_core.values import (
     MapRequest,
     Note,
     Page,
+    PostQuery,
     SearchQuery,
     Secret,
     SiteMap,
@@ -83,8 +85,10 @@ __all__ = [
     "OfflineAnswerEngineContract",
     "OfflineExtractorContract",
     "OfflineMapperContract",
+    "OfflinePostFinderContract",
     "OfflineProbeContract",
     "OfflineSourceFinderContract",
+    "PostFinderContract",
     "ProbeContract",
     "SelectiveExtractorContract",
     "SourceFinderContract",
@@ -208,6 +212,117 @@ class AnswerEngineContract(OfflineAnswerEngineContract):
 
     async def test_leaves_nothing_open_when_cancelled(self, hanging_engine: Hanging[AnswerEngine], query: SearchQuery) -> None:
         await _cancelled(hanging_engine, lambda engine: engine.answer(query))
+
+
+# --- posts --------------------------------------------------------------------------------------------------------
+
+
+class OfflinePostFinderContract(_Suite):
+    """Every `PostFinder`, one that speaks to nobody included.
+
+    Fixtures to give:
+        post_finder: finds posts for `query`, and its search is seen to have run.
+        idle_post_finder: answers `query` without having searched.
+        empty_post_finder: searches for `query` and finds nothing.
+    Fixtures with a default:
+        query: a question for X.
+        names: who may sign the answer; a composite gives the names of its parts.
+    """
+
+    @pytest.fixture
+    def post_finder(self) -> PostFinder:
+        raise NotImplementedError("give this suite a finder that finds posts for `query`")
+
+    @pytest.fixture
+    def idle_post_finder(self) -> PostFinder:
+        raise NotImplementedError("give this suite a finder that answers without a search")
+
+    @pytest.fixture
+    def empty_post_finder(self) -> PostFinder:
+        raise NotImplementedError("give this suite a finder that finds nothing")
+
+    @pytest.fixture
+    def query(self) -> PostQuery:
+        return PostQuery(query="Which bridges reopened this year?")
+
+    @pytest.fixture
+    def names(self, post_finder: PostFinder) -> Iterable[str]:
+        return {post_finder.name}
+
+    async def test_answers_with_text_that_rests_on_a_search(self, post_finder: PostFinder, query: PostQuery) -> None:
+        answer = await _soon(post_finder.find_posts(query))
+        assert answer.text.strip()
+        assert answer.searched is not False
+
+    async def test_names_each_source_once_by_a_usable_address(self, post_finder: PostFinder, query: PostQuery) -> None:
+        answer = await _soon(post_finder.find_posts(query))
+        assert answer.sources
+        _each_usable_and_once(source.url for source in answer.sources)
+
+    async def test_signs_the_answer(self, post_finder: PostFinder, query: PostQuery, names: Iterable[str]) -> None:
+        assert (await _soon(post_finder.find_posts(query))).engine in set(names)
+
+    async def test_keeps_its_name(self, post_finder: PostFinder, query: PostQuery) -> None:
+        before = post_finder.name
+        await _soon(post_finder.find_posts(query))
+        assert before.strip()
+        assert post_finder.name == before
+
+    async def test_takes_a_query_with_every_filter(self, post_finder: PostFinder, query: PostQuery) -> None:
+        full = replace(
+            query,
+            allowed_x_handles=("examplevalley",),
+            from_date="2025-11-01",
+            to_date="2025-11-30",
+            enable_image_understanding=True,
+            enable_video_understanding=False,
+        )
+        assert (await _soon(post_finder.find_posts(full))).searched is not False
+
+    async def test_gives_an_answer_that_is_json(self, post_finder: PostFinder, query: PostQuery) -> None:
+        _is_json(await _soon(post_finder.find_posts(query)))
+
+    async def test_says_so_when_nobody_searched(self, idle_post_finder: PostFinder, query: PostQuery) -> None:
+        assert (await _soon(idle_post_finder.find_posts(query))).searched is False
+
+    async def test_nothing_found_is_an_answer_without_sources(self, empty_post_finder: PostFinder, query: PostQuery) -> None:
+        answer = await _soon(empty_post_finder.find_posts(query))
+        assert answer.searched is not False
+        assert answer.sources == ()
+
+    async def test_finds_for_several_at_once(self, post_finder: PostFinder, query: PostQuery) -> None:
+        answers = await _soon(asyncio.gather(*(post_finder.find_posts(query) for _ in range(3))))
+        assert all(answer.text.strip() for answer in answers)
+
+
+class PostFinderContract(OfflinePostFinderContract):
+    """Every `PostFinder` with another side.
+
+    Fixtures to give, beside those of `OfflinePostFinderContract`:
+        failing_post_finder: its other side fails; usually with one parameter for every way to fail.
+        hanging_post_finder: a `Hanging` finder.
+    Fixtures with a default:
+        secrets: texts that must not occur in any error, such as the keys in use.
+    """
+
+    @pytest.fixture
+    def failing_post_finder(self) -> PostFinder:
+        raise NotImplementedError("give this suite a finder whose other side fails")
+
+    @pytest.fixture
+    def hanging_post_finder(self) -> Hanging[PostFinder]:
+        raise NotImplementedError("give this suite a finder whose other side never answers")
+
+    async def test_fails_only_in_our_words(
+        self, failing_post_finder: PostFinder, query: PostQuery, secrets: Sequence[str]
+    ) -> None:
+        """A failure of the other side is an error of ours, never an answer."""
+        with pytest.raises(self.failures) as caught:
+            await _soon(failing_post_finder.find_posts(query))
+        _is_presentable(caught.value, secrets)
+
+    async def test_leaves_nothing_open_when_cancelled(self, hanging_post_finder: Hanging[PostFinder], query: PostQuery) -> None:
+        await _cancelled(hanging_post_finder, lambda finder: finder.find_posts(query))
 
 
 # --- sources ------------------------------------------------------------------------------------------------------

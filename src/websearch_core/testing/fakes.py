@@ -56,12 +56,14 @@ from websearch_core.values import (
     MapRequest,
     Page,
     Passage,
+    PostQuery,
     SearchQuery,
     Secret,
     Setting,
     SiteMap,
     Source,
     SourceList,
+    Usage,
 )
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "FakeLease",
     "FakeLibrary",
     "FakeMapper",
+    "FakePostFinder",
     "FakeProbe",
     "FakeUpstream",
     "FakeUpstreamLink",
@@ -192,6 +195,26 @@ class FakeEngine:
             Source(url="https://listed.example/page", title="A listed page", provider=self.name),
         )
         return Answer(text=f"What is known about {query.query}.", sources=sources, engine=self.name, searched=True)
+
+
+class FakePostFinder:
+    """Searches X by script; without one every search brings one quoted post."""
+
+    def __init__(self, script: Script[Answer] | None = None, *, name: str = "fake_posts") -> None:
+        self.name = name
+        self.asked: list[PostQuery] = []
+        self._play = None if script is None else _Play(script)
+
+    async def find_posts(self, query: PostQuery, /) -> Answer:
+        """The next step of the script, as it is."""
+        self.asked.append(query)
+        if self._play is not None:
+            return await self._play.next()
+        url = "https://x.com/examplevalley/status/1990000000000000001"
+        text = f"About {query.query}:\n\n> The footbridge is open again.\n{url}"
+        source = Source(url=url, provider=self.name, evidence="cited")
+        usage = Usage(searches=1, posts_read=1, cost_usd=0.005)
+        return Answer(text=text, sources=(source,), engine=self.name, searched=True, usage=usage)
 
 
 class FakeFinder:

@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="store_const", const="version", dest="command", help="print the version")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     _search(commands.add_parser("search", help="answer a question with sources"))
+    _x(commands.add_parser("x", help="search X and quote its posts with their links"))
     _sources(commands.add_parser("sources", help="page through the sources of an earlier search"))
     _fetch(commands.add_parser("fetch", help="read a page as Markdown"))
     _map(commands.add_parser("map", help="list the pages of a site"))
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     mcp = commands.add_parser("mcp", help="serve MCP on stdin and stdout")
     mcp.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
     mcp.add_argument(
-        "--toolsets", metavar="LIST", help="toolsets to publish: core,admin,planning (WEBSEARCH_TOOLSETS, server.toolsets)"
+        "--toolsets", metavar="LIST", help="toolsets to publish: core,x,admin,planning (WEBSEARCH_TOOLSETS, server.toolsets)"
     )
     return top
 
@@ -75,6 +76,22 @@ def _search(command: argparse.ArgumentParser) -> None:
     command.add_argument("--verify", choices=CHECKS, help="check cited pages (search.verify)")
     command.add_argument("--model", default="", help="model for this call (engine.primary_model)")
     command.add_argument("--engine", metavar="NAME", help="auto, xai, chat, echo or none (WEBSEARCH_ENGINE_KIND, engine.kind)")
+    _size(command)
+
+
+def _x(command: argparse.ArgumentParser) -> None:
+    _common(command)
+    command.add_argument("query", nargs="+", help="what to find out")
+    command.add_argument("--handles", dest="allowed_x_handles", default="", metavar="A,B", help="only posts of these accounts")
+    command.add_argument(
+        "--exclude-handles", dest="excluded_x_handles", default="", metavar="A,B", help="never posts of these accounts"
+    )
+    command.add_argument("--from", dest="from_date", default="", metavar="YYYY-MM-DD", help="first day, UTC")
+    command.add_argument("--to", dest="to_date", default="", metavar="YYYY-MM-DD", help="last day, included")
+    switch = argparse.BooleanOptionalAction
+    command.add_argument("--images", dest="enable_image_understanding", action=switch, help="also look at images")
+    command.add_argument("--videos", dest="enable_video_understanding", action=switch, help="also watch videos")
+    command.add_argument("--verify", action="store_true", help="look quotes up on their posts' pages")
     _size(command)
 
 

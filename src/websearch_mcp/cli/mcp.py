@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     server = make_server(
         box.resolve,
         name=chosen.server.name,
-        toolsets=chosen.server.toolsets,
+        toolsets=chosen.toolsets(),
         expose_model=chosen.search.expose_model,
         budgets=session.budgets(chosen),
         patience_s=chosen.search.deadline_no_progress_s,

@@ -54,7 +54,7 @@ def observer(chosen: settings.Settings) -> Observer:
 def budgets(chosen: settings.Settings) -> dict[Operation, int]:
     """Operation → longest result of a call that does not say."""
     search, fetch = chosen.search.max_chars, chosen.fetch.max_chars
-    return {"search": search, "sources": search, "map": search, "fetch": fetch}
+    return {"search": search, "posts": search, "sources": search, "map": search, "fetch": fetch}
 
 
 def token_limit(chosen: settings.Settings) -> Callable[[], AbstractContextManager[None]]:
@@ -97,13 +97,14 @@ def run(
     return finish(outcome, as_json=options.json, redact=loaded.redact)
 
 
-def use(options: argparse.Namespace, request: type, use_case: type) -> int:
-    """Run the use case on the request that the options spell out."""
+def use(options: argparse.Namespace, request: type, use_case: type, operation: Operation | None = None) -> int:
+    """Run the use case on the request that the options spell out; `operation` where the command is called otherwise."""
+    operation = operation or options.command
     loaded = configuration(options)
     names = {field.name for field in dataclasses.fields(request)}
     given: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names and value is not None}
     if "max_chars" in names:
-        given.setdefault("max_chars", budgets(loaded.settings)[options.command])
+        given.setdefault("max_chars", budgets(loaded.settings)[operation])
 
     async def work(resolve: Callable[[type[Any]], Any]) -> Outcome:
         outcome: Outcome = await resolve(use_case)(request(**given))

@@ -23,6 +23,7 @@ from websearch_core.errors import (
     OutOfCredit,
     ProviderError,
     RateLimited,
+    RedirectRefused,
     RequestRejected,
     Unreachable,
     WebSearchError,
@@ -116,7 +117,7 @@ class TestResponses:
     @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
     def test_a_redirect_is_a_wrong_address(self, status: int) -> None:
         error = judged(status, headers={"location": "https://login.example/?token=secret"})
-        assert type(error) is WrongAddress
+        assert type(error) is RedirectRefused
         assert BASE in error.message
         assert "login.example" not in f"{error.message} {error.hint}"
 

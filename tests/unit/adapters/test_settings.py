@@ -342,7 +342,7 @@ UNUSABLE = [
     ("xai.web_search", 2, "2 is not true or false"),
     ("search.source_fallback", "source", "'source' is not one of sources, never (did you mean sources?)"),
     ("search.source_fallback", 1, "1 is not text one of sources, never"),
-    ("server.toolsets", "core,admn", "'admn' is not one of core, admin, planning (did you mean admin?)"),
+    ("server.toolsets", "core,admn", "'admn' is not one of core, x, admin, planning (did you mean admin?)"),
     ("log.level", "LOUD", "'LOUD' is not one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ("engine.kind", "x\x1b[31m", "holds control characters"),
     ("engine.primary_model", "m" * 201, "not a model's name"),
@@ -871,3 +871,22 @@ def test_processes_that_switch_at_once_lose_and_break_nothing(tmp_path: Path, sw
 def test_it_is_the_port(tmp_path: Path) -> None:
     port: Configuration = configured(tmp_path)
     assert port.primary_model() == "grok-4.3"
+
+
+@pytest.mark.parametrize(
+    ("environ", "model", "toolsets"),
+    [
+        ({}, "grok-4.3", ("core", "admin")),
+        ({"XAI_API_KEY": KEY}, "grok-4.3", ("core", "x", "admin")),
+        ({"XAI_API_KEY": KEY, "GROK_PRIMARY_MODEL": "grok-4.7"}, "grok-4.7", ("core", "x", "admin")),
+        ({"XAI_API_KEY": KEY, "GROK_PRIMARY_MODEL": "m", "WEBSEARCH_ENGINE_KIND": "chat"}, "grok-4.3", ("core", "x", "admin")),
+        ({"XAI_API_KEY": KEY, "WEBSEARCH_X_MODEL": "grok-4.5", "WEBSEARCH_TOOLSETS": "core"}, "grok-4.5", ("core",)),
+        ({"WEBSEARCH_TOOLSETS": "x, core"}, "grok-4.3", ("x", "core")),
+    ],
+)
+def test_x_is_offered_where_it_can_work_and_asked_by_a_model_that_xai_knows(
+    environ: dict[str, str], model: str, toolsets: tuple[str, ...], tmp_path: Path
+) -> None:
+    chosen = configured(tmp_path, **environ).settings
+
+    assert (chosen.posts_model(), chosen.toolsets()) == (model, toolsets)

@@ -164,7 +164,9 @@ class TestExamples:
         answer = told(name)
         assert found(answer) == [(POST, "cited")]
         assert answer.searched
-        assert answer.usage == Usage(input_tokens=6_400, output_tokens=480, searches=2, cost_usd=0.0792)
+        assert answer.usage == Usage(
+            input_tokens=6_400, output_tokens=480, searches=2, cost_usd=0.0792, posts_read=12, profiles_read=1
+        )
 
     def test_the_shape_of_2025_is_read(self) -> None:
         answer = told("response.web_search.2025-shape.json")

@@ -61,6 +61,7 @@ def test_only_what_may_pass_by_itself_is_repeatable() -> None:
 def test_what_the_other_side_did_is_a_provider_error_and_nothing_else_is() -> None:
     ours = {WebSearchError, InvalidInput, NotConfigured, errors.WrongAddress, NotAllowed, UnknownSession, AllFailed}
     ours |= {OutOfTime, errors.QueueTimeout, errors.InvalidPlan, errors.InvalidParams, errors.PlanIncomplete}
+    ours |= {errors.RedirectRefused}
     assert {kind for kind in ALL if not issubclass(kind, ProviderError)} == ours
 
 

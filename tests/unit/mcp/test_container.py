@@ -15,6 +15,7 @@ from websearch_core.fetch import Fetch
 from websearch_core.library import ManageLibrary
 from websearch_core.map import Map
 from websearch_core.ports import AnswerEngine, Cache, Extractor, Mapper, SourceFinder
+from websearch_core.posts import Posts
 from websearch_core.search import Search
 from websearch_core.sources import Sources
 from websearch_core.testing.fakes import FakeCache, FakeEngine
@@ -29,7 +30,7 @@ def configured(home: Path, **environ: str) -> settings.LoadedConfiguration:
     return settings.read(environ={"WEBSEARCH_HOME": str(home), **environ})
 
 
-@pytest.mark.parametrize("use_case", [Search, Sources, Fetch, Map, ManageLibrary, ConfigInfo, SwitchModel, Doctor])
+@pytest.mark.parametrize("use_case", [Search, Posts, Sources, Fetch, Map, ManageLibrary, ConfigInfo, SwitchModel, Doctor])
 async def test_every_use_case_can_be_made_without_any_key(use_case: type, tmp_path: Path) -> None:
     box = build(configured(tmp_path))
     assert isinstance(box.resolve(use_case), use_case)
@@ -152,6 +153,22 @@ async def test_closing_goes_on_when_one_part_fails() -> None:
     await closing.aclose()
     await closing.aclose()
     assert closed == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "probed"),
+    [
+        ({"XAI_API_KEY": "xai-0123456789abcdef"}, ["grok_responses"]),
+        ({"XAI_API_KEY": "xai-0123456789abcdef", "WEBSEARCH_ENGINE_KIND": "echo"}, ["echo", "grok_responses"]),
+        ({"WEBSEARCH_ENGINE_KIND": "echo"}, ["echo"]),
+    ],
+)
+def test_the_doctor_looks_at_xai_also_where_only_posts_come_from_it(
+    environ: dict[str, str], probed: list[str], tmp_path: Path
+) -> None:
+    doctor = build(configured(tmp_path, WEBSEARCH_SEARCH_FINDERS="none", **environ)).resolve(Doctor)
+    names = [getattr(probe, "name", "") for probe in doctor.probes]
+    assert [name for name in names if name in {"echo", "grok_responses"}] == probed
 
 
 def test_nobody_makes_a_child_container() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -20,6 +21,9 @@ from websearch_core.values import (
     MapResult,
     Note,
     Outcome,
+    PostResult,
+    PostSource,
+    Quote,
     Report,
     SearchResult,
     Setting,
@@ -30,7 +34,19 @@ from websearch_core.values import (
 from websearch_mcp import render
 
 URL = "https://a.example/page"
+POST = "https://x.com/a/status/1"
 SOURCE = Source(url=URL, title="Title", description="Passage", provider="tavily", published="2026-11-30", evidence="cited")
+POSTS = PostResult(
+    session_id="abc",
+    content="The answer.",
+    sources=(PostSource(url=POST, post_id="1", handle="a", published="2026-11-30"), PostSource(url=URL)),
+    sources_count=7,
+    next_offset=2,
+    quotes=(Quote(text="It is open.", url=POST, post_id="1"), Quote(text="Come.", url=POST, post_id="1", state="listed")),
+    quotes_count=2,
+    next_start=11,
+    search_provider="grok_responses",
+)
 OUTCOMES: list[Outcome] = [
     SearchResult(
         session_id="abc",
@@ -40,6 +56,8 @@ OUTCOMES: list[Outcome] = [
         next_offset=1,
         search_provider="grok_responses",
     ),
+    POSTS,
+    PostResult(session_id="abc", content="Nothing.", no_matches=True),
     SearchResult(session_id="abc", unverified_answer="From memory.", status="error"),
     SourcesResult(session_id="abc", sources=(SOURCE,), total_sources=9, next_offset=1, content="more", next_start=4),
     FetchResult(url=URL, final_url=URL, title="Title", content="Text", provider="local", kind="html", total_chars=4),
@@ -97,6 +115,22 @@ def test_what_tools_are_and_say_stands_inside_of_fences() -> None:
     assert text.count('<untrusted id="n0"') == text.count('</untrusted id="n0">') == 3
     assert "image (image/png, 7 bytes)" in text
     assert "reply_id=abc and start=5" in text
+
+
+@pytest.mark.requirement("X-RESULT-01")
+def test_sources_of_posts_stand_before_the_text_so_that_a_cut_leaves_them() -> None:
+    long = dataclasses.replace(POSTS, content="word " * 5_000)
+    shown = render.text(long, nonce="n0", max_chars=1_000)
+    assert shown.index(f"1. {POST} (@a, 2026-11-30)") < shown.index("quote, unlisted") < shown.index("answer:")
+    assert "the structured content goes on" in shown
+
+
+@pytest.mark.requirement("X-QUOTE-03")
+def test_a_person_sees_what_supports_the_quotes() -> None:
+    shown = render.for_people(POSTS)
+    assert "Quotes: 1 listed, 1 unlisted" in shown
+    assert f"- unlisted: {POST}" in shown
+    assert "Quotes:" not in render.for_people(PostResult(session_id="abc", content="Nothing."))
 
 
 def test_notes_are_shown_with_their_provider() -> None:

@@ -31,7 +31,7 @@ async def listed(home: Path, **environ: str) -> list[dict[str, Any]]:
     chosen = loaded.settings
     server = make_server(
         build(loaded).resolve,
-        toolsets=tuple(name for name in chosen.server.toolsets if name in {"core", "admin"}),
+        toolsets=chosen.toolsets(),
         expose_model=chosen.search.expose_model,
     )
     async with Client(server) as client:
@@ -49,6 +49,27 @@ async def test_the_tools_are_those_of_the_chosen_sets_and_none_touches_the_clien
     found = await listed(tmp_path, WEBSEARCH_TOOLSETS=toolsets)
     assert [tool["name"] for tool in found] == names
     assert not any(re.search(r"toggle|builtin|permission", str(tool), re.IGNORECASE) for tool in found)
+
+
+@pytest.mark.requirement("X-TOOL-01")
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({"XAI_API_KEY": "xai-0123456789abcdef"}, [*CORE, "x_search", *ADMIN]),
+        ({"GROK_API_URL": "https://api.x.ai/v1", "GROK_API_KEY": "xai-0123456789abcdef"}, [*CORE, "x_search", *ADMIN]),
+        ({"GROK_API_URL": "https://relay.example/v1", "GROK_API_KEY": "sk-0123456789abcdef"}, CORE + ADMIN),
+        ({"XAI_API_KEY": "xai-0123456789abcdef", "WEBSEARCH_TOOLSETS": "core,admin"}, CORE + ADMIN),
+        ({"WEBSEARCH_TOOLSETS": "x"}, ["x_search"]),
+    ],
+)
+async def test_posts_are_offered_where_xai_has_a_key_or_they_are_asked_for(
+    environ: dict[str, str], names: list[str], tmp_path: Path
+) -> None:
+    found = await listed(tmp_path, **environ)
+    assert [tool["name"] for tool in found] == names
+    assert [tool for tool in found if tool["name"] != "x_search"] == [
+        tool for tool in await listed(tmp_path) if tool["name"] in names
+    ]
 
 
 @pytest.mark.requirement("P5-SCHEMA-03", "P5-SCHEMA-07", "P5-SCHEMA-08", "P5-SCHEMA-09")

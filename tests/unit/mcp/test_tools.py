@@ -71,6 +71,7 @@ def test_only_what_must_be_given_is_required(name: str) -> None:
         "get_sources": ["session_id"],
         "web_fetch": ["url"],
         "web_map": ["url"],
+        "x_search": ["query"],
         "switch_model": ["model"],
         "plan_intent": ["core_question", "query_type", "time_sensitivity"],
         "plan_complexity": ["session_id", "level", "estimated_sub_queries", "estimated_tool_calls", "justification"],
@@ -95,6 +96,15 @@ def test_the_model_is_the_operators_choice() -> None:
 def test_toolsets_choose_rows_in_the_order_of_the_table() -> None:
     assert [row.name for row in tools.rows(("admin",))] == ["get_config_info", "switch_model"]
     assert len(tools.rows(("admin", "core"))) == 6
+    assert [row.name for row in tools.rows(("core", "x"))][-1] == "x_search"
+
+
+@pytest.mark.requirement("X-TOOL-01", "OURS-37")
+def test_the_instructions_speak_of_x_only_where_it_is_offered() -> None:
+    assert tools.instructions(("core", "admin")) == tools.INSTRUCTIONS
+    assert "x_search" in tools.instructions(("core", "x", "admin"))
+    assert "x_search" not in tools.INSTRUCTIONS
+    assert len(tools.instructions(("core", "x", "admin")).encode()) <= 2_048
 
 
 @pytest.mark.requirement("OURS-37")
