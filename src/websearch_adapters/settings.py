@@ -431,7 +431,7 @@ class FetchSettings:
         20.0, ge=1, le=600, help="Longest that the built-in reader works at one page once it is here, in seconds."
     )
     reading_memory_bytes: int = option(
-        1_024 * MIB, ge=256 * MIB, le=64 * 1_024 * MIB, help="Most memory of a process that reads pages, in bytes."
+        1_024 * MIB, ge=128 * MIB, le=64 * 1_024 * MIB, help="Most memory that reading one page may take, in bytes."
     )
     allow_hosts: tuple[str, ...] = option(
         (), form="hosts", help="Hosts, `host:port` or networks that may be fetched although they are private."

@@ -54,7 +54,7 @@ class Limits:
 
     time_s: float = 20.0
     memory_bytes: int = 1_024 * MIB
-    """Of the whole process. The system keeps it on Linux, the process itself on other systems; Windows has no such limit."""
+    """Beside what a process needs anyway. Linux keeps it, elsewhere the process itself does, and Windows has no such limit."""
 
 
 class Worker:

@@ -32,6 +32,8 @@ __all__ = ["OUT_OF_MEMORY", "main"]
 OUT_OF_MEMORY = 87
 """Exit status of a process that held too much."""
 WATCH_EVERY_S = 0.1
+MAPPED_BYTES = 512 * 1_024 * 1_024
+"""Taken for the address space in use where the system does not tell."""
 SHORT_OF_MEMORY = 0.6
 """A fault in a process that holds this share of what it may is taken for a failed allocation; libxml2 names many kinds."""
 
@@ -41,8 +43,8 @@ def main(arguments: list[str]) -> None:
     limit_s, memory_bytes = float(arguments[0]), int(arguments[1])
     requests, replies = _own_streams()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the owner decides
-    _bound(memory_bytes)
     _warm()
+    _bound(memory_bytes)
     frames.send(replies, {"ready": True})
     while (request := frames.receive(requests)) is not None:
         faulthandler.dump_traceback_later(limit_s, exit=True)
@@ -66,7 +68,8 @@ def _bound(memory_bytes: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        most = _mapped_bytes() + memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     threading.Thread(target=_watch, args=(memory_bytes, os.getppid()), daemon=True).start()
 
 
@@ -76,6 +79,13 @@ def _watch(memory_bytes: int, owner: int) -> None:
             os._exit(OUT_OF_MEMORY)
         time.sleep(WATCH_EVERY_S)
     os._exit(0)
+
+
+def _mapped_bytes() -> int:
+    """Address space in use; the interpreter and its libraries take a few hundred MiB of it, and next to no memory."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return MAPPED_BYTES
 
 
 def _peak_bytes() -> int:
