@@ -9,9 +9,10 @@ import pytest
 
 from e2e.fleet import GOOD, REFUSED, SPENT, requests_by_key
 from upstreams.redis_server import RedisServer
+from upstreams.tavily import TavilyUpstream
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "key_pool.py"
-PROCESSES, CALLS, REDIS_CALLS = 20, 50, 20
+PROCESSES, CALLS, REDIS_CALLS = 20, 50, 10
 
 
 @pytest.mark.requirement("P5-POOL-02")
@@ -29,12 +30,32 @@ def test_and_by_processes_that_share_nothing_but_a_redis(tmp_path: Path) -> None
     server.start()
     try:
         shared = {"WEBSEARCH_CACHE_KIND": "redis", "REDIS_URL": server.url, "WEBSEARCH_CACHE_REDIS_TIMEOUT_S": "10"}
-        tries = requests_by_key(tmp_path, (PROCESSES, REDIS_CALLS), (2, 10), **shared)
+        tries = requests_by_key(tmp_path, (PROCESSES, REDIS_CALLS), (2, 5), more=shared)
     finally:
         server.kill()
     assert not list(tmp_path.rglob("cache.db"))
     assert (tries.pop(SPENT), tries.pop(REFUSED)) == (1, 1)
-    assert sum(tries.values()) == PROCESSES * REDIS_CALLS + 2 * 10
+    assert sum(tries.values()) == PROCESSES * REDIS_CALLS + 2 * 5
+
+
+def test_no_call_fails_while_the_redis_is_killed_and_comes_back(tmp_path: Path) -> None:
+    """Each process goes on alone, so a bad key is tried by each of them at most once more."""
+    server = RedisServer(tmp_path)
+    server.start()
+
+    def killed(upstream: TavilyUpstream) -> None:
+        upstream.wait_until(lambda it: len(it.requests) >= 20, within_s=60)
+        server.kill()
+        upstream.wait_until(lambda it: len(it.requests) >= 100, within_s=60)
+        server.start()
+
+    try:
+        shared = {"WEBSEARCH_CACHE_KIND": "redis", "REDIS_URL": server.url, "WEBSEARCH_CACHE_REDIS_TIMEOUT_S": "10"}
+        tries = requests_by_key(tmp_path, (6, 40), meanwhile=killed, complaint="cache: Redis at 127.0.0.1:", more=shared)
+    finally:
+        server.kill()
+    assert max(tries.pop(SPENT), tries.pop(REFUSED)) <= 7
+    assert sum(tries.values()) == 6 * 40
 
 
 def test_a_thousand_calls_to_a_dead_provider_are_few_requests_and_hold_no_memory() -> None:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import socket
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from upstreams.redis_server import RedisServer, Wire
 from websearch_adapters.cache import codec
@@ -184,6 +192,57 @@ async def test_garbage_is_a_miss_and_stands_in_nobodys_way(kind: str, server: Re
     assert (await caches[0].probe()).state == "ok", "a strange value is no fault of the server"
     for cache in caches:
         await cache.aclose()
+
+
+# --- other ways to the server
+
+
+async def test_a_socket_of_this_machine_is_an_address(tmp_path_factory: pytest.TempPathFactory, clock: FakeClock) -> None:
+    folder = tmp_path_factory.mktemp("r")  # the path of a socket may be a hundred characters long
+    server = RedisServer(folder, options={"unixsocket": str(folder / "redis.sock")})
+    server.start()
+    cache = made(f"unix://{folder}/redis.sock?db=1", clock)
+    await cache.put("key", note(), ttl_s=60)
+    assert await cache.get("key", Note) == note()
+    assert (await cache.probe()).state == "ok"
+    await cache.aclose()
+    with server.client() as client:
+        assert client.dbsize() == 0, "it is the other database"
+    server.kill()
+
+
+async def test_with_tls_the_certificate_is_checked(tmp_path: Path, clock: FakeClock) -> None:
+    certificate, key = self_signed(tmp_path, "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    tls = {"tls-port": str(port), "tls-cert-file": str(certificate), "tls-key-file": str(key), "tls-auth-clients": "no"}
+    server = RedisServer(tmp_path, options={**tls, "tls-ca-cert-file": str(certificate)})
+    server.start()
+    trusting = made(f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate}", clock)
+    await trusting.put("key", note(), ttl_s=60)
+    assert (await trusting.probe()).state == "ok"
+    wary = made(f"rediss://127.0.0.1:{port}/0", clock)
+    assert await wary.get("key", Note) is None
+    assert (await wary.probe()).state == "failing"
+    await trusting.aclose()
+    await wary.aclose()
+    server.kill()
+
+
+def self_signed(folder: Path, address: str) -> tuple[Path, Path]:
+    """A certificate for an address and its key, as files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "redis of a test")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()))
+    return files
 
 
 # --- a server that is gone, slow, or not for us

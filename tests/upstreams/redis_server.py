@@ -6,9 +6,10 @@ import asyncio
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,9 @@ START_TRIES, START_EVERY_S = 500, 0.02
 class RedisServer:
     """One process; nothing that it holds outlives it."""
 
-    def __init__(self, folder: Path, *, password: str = "") -> None:
+    def __init__(self, folder: Path, *, password: str = "", options: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`options` are further ones of the server's own."""
+        self._options = options
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{self.port}/0"
@@ -37,6 +40,7 @@ class RedisServer:
         program = shutil.which("redis-server")
         assert program, "redis-server is missing: scripts/system-packages installs it"
         options = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": self._folder}
+        options |= self._options
         command = [program, *(part for name, value in options.items() for part in (f"--{name}", str(value)))]
         if self._password:
             command += ["--requirepass", self._password]
