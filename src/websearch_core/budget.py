@@ -182,7 +182,7 @@ def _fetch_in(result: FetchResult, max_chars: int) -> FetchResult:
     base = dataclasses.replace(result, content="", total_chars=len(result.content))
     if header := _header_above(result.content, result.start):
         base = dataclasses.replace(base, notes=(*base.notes, Note(code="table_continued", text=header)))
-    base = dataclasses.replace(base, outline=_outline(result.outline, max_chars // OUTLINE_SHARE))
+    base = dataclasses.replace(base, outline=outline.shown(result.outline, max_chars // OUTLINE_SHARE, _section_chars))
     text, next_start = piece(result.content, result.start, max_chars - RESERVE_CHARS - json_chars(base))
     fitted = dataclasses.replace(base, content=text, next_start=next_start)
     if next_start is None:
@@ -204,12 +204,8 @@ def fit_passages(result: FetchResult, query: str, max_chars: int) -> FetchResult
     return within(fitted, max_chars)
 
 
-def _outline(sections: tuple[Section, ...], room: int) -> tuple[Section, ...]:
-    """The outline in at most `room` characters: the deepest sections go first, then the last."""
-    shown = sections
-    while shown and json_chars(shown) > room:
-        shown = outline.shown(sections, len(shown) * 9 // 10)
-    return shown
+def _section_chars(section: Section) -> int:
+    return json_chars(section) + 1
 
 
 def fit_map(result: MapResult, max_chars: int) -> MapResult:

@@ -18,6 +18,8 @@ from websearch_core.values import FetchRequest, FetchResult, Note, Page, Section
 
 __all__ = ["Fetch", "FetchRules"]
 
+LONG_CHARS = 200_000
+"""To look through a longer page takes long enough that other calls should not wait for it."""
 NO_PASSAGE = Note(code="no_passage", text="no word of the query stands here; this is the text from its beginning")
 
 
@@ -58,6 +60,8 @@ class Fetch:
                 return outcome.failed(empty, error, "fetch")
             span.note(outcome="success", provider=page.provider, chars=len(page.text))
         try:
+            if len(page.text) > LONG_CHARS:
+                return await asyncio.to_thread(_asked, page, request)
             return _asked(page, request)
         except InvalidInput as error:
             return outcome.failed(empty, error, "fetch")

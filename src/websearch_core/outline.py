@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from itertools import accumulate
 
 from websearch_core.errors import InvalidInput
 from websearch_core.passages import PATH_SEPARATOR, headings
@@ -80,15 +81,15 @@ def _near(known: Sequence[Section], titles: Sequence[str], name: str) -> str:
     return f"Sections are: {'; '.join(f'{one.number} {one.title}' for one in meant)}"[:500]
 
 
-def shown(known: Sequence[Section], most: int) -> tuple[Section, ...]:
-    """At most `most` sections: the deepest go first, then the last."""
-    depths = [section.number.count(".") for section in known]
-    highest, depth = min(depths, default=0), max(depths, default=0)
-    kept = list(known)
-    while len(kept) > most and depth > highest:
-        kept = [section for section in kept if section.number.count(".") < depth]
+def shown(known: Sequence[Section], room: int, cost: Callable[[Section], int]) -> tuple[Section, ...]:
+    """As much of an outline as costs at most `room`: the deepest sections go first, then the last."""
+    priced = [(section.number.count("."), cost(section), section) for section in known]
+    highest, depth = min((rank for rank, _, _ in priced), default=0), max((rank for rank, _, _ in priced), default=0)
+    while sum(price for _, price, _ in priced) > room and depth > highest:
+        priced = [one for one in priced if one[0] < depth]
         depth -= 1
-    return tuple(kept[:most])
+    spent = accumulate(price for _, price, _ in priced)
+    return tuple(section for (_, _, section), sum_ in zip(priced, spent, strict=True) if sum_ <= room)
 
 
 def _by_title(_known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:

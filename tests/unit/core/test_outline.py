@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from websearch_core import outline
 from websearch_core.errors import InvalidInput
+from websearch_core.values import Section
 
 PAGE = """Before.
 
@@ -111,11 +114,16 @@ def test_a_page_without_headings_says_how_else_to_read() -> None:
 
 def test_a_long_outline_loses_its_depth_first() -> None:
     known = outline.sections(PAGE)
-    assert [one.number for one in outline.shown(known, 7)] == [one.number for one in known]
-    assert [one.number for one in outline.shown(known, 6)] == ["1", "1.1", "1.2", "2", "2.1"]
-    assert [one.number for one in outline.shown(known, 2)] == ["1", "2"]
-    assert [one.number for one in outline.shown(known, 1)] == ["1"]
-    assert [one.number for one in outline.shown(known[1:5], 3)] == ["1.1", "1.2"]
+
+    def numbers(room: int, of: Sequence[Section] = known) -> list[str]:
+        return [one.number for one in outline.shown(of, room, lambda _: 1)]
+
+    assert numbers(7) == [one.number for one in known]
+    assert numbers(6) == ["1", "1.1", "1.2", "2", "2.1"]
+    assert numbers(2) == ["1", "2"]
+    assert numbers(1) == ["1"]
+    assert numbers(0) == []
+    assert numbers(3, known[1:5]) == ["1.1", "1.2"]
 
 
 @given(st.lists(st.sampled_from(["# A", "## B", "### C", "###### F", "text", "", "```", "Title\n=====", "| a |"]), max_size=40))

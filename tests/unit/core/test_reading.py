@@ -384,3 +384,12 @@ class TestLongPages:
         clock.advance(60)
         await use(FetchRequest(url=URL, max_chars=2_000))
         assert len(extractor.asked) == 2
+
+    async def test_a_very_long_page_is_looked_through_beside_the_event_loop(self) -> None:
+        text = "".join(f"# Part {number}\n\n{'All is well on board. ' * 60}\n\n" for number in range(200)) + "# Log\n\nA whale.\n"
+        use = fetch(FakeExtractor({URL: text}))
+        assert len(text) > 200_000
+        looking = asyncio.ensure_future(use(FetchRequest(url=URL, query="whale", max_chars=8_000)))
+        other = await use(FetchRequest(url=URL, section="Part 7", max_chars=8_000))
+        assert other.content.startswith("# Part 7\n")
+        assert "A whale." in (await looking).content
