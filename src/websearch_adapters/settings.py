@@ -542,6 +542,15 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FenceSettings:
+    """The marks around third-party text in the text blocks of results."""
+
+    datamarking: bool = option(
+        False, help="Write a sign for each blank of fenced text, which is harder to mistake for an instruction; costs tokens."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HubSettings:
     """Upstream MCP servers: where they are configured, beside the sections `[upstreams.NAME]` of the file."""
 
@@ -590,6 +599,7 @@ class Settings:
     cache: CacheSettings = field(default_factory=CacheSettings)
     x: XSettings = field(default_factory=XSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    fence: FenceSettings = field(default_factory=FenceSettings)
     hub: HubSettings = field(default_factory=HubSettings)
     log: LogSettings = field(default_factory=LogSettings)
     home: Path | None = None

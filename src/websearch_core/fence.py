@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["clean", "clean_json", "fenced", "new_nonce"]
+__all__ = ["clean", "clean_json", "closed", "datamarked", "fenced", "harmless", "inline", "is_fence", "new_nonce"]
 
 # Control sequences by ECMA-48, in their forms with ESC and with one C1 character. What is not closed loses its line.
 _STRINGS = (
@@ -35,7 +36,17 @@ _JOINABLE = re.compile(
 )
 """Scripts and pictographs in which a joiner changes what one sees; anywhere else it only hides something."""
 _SELECTABLE = re.compile(r"[^\sA-Za-z]")
-_LOOKALIKE = re.compile(r"([<＜‹〈⟨])(\s*[/／]?\s*untrusted)", re.IGNORECASE)
+_BRACKET = re.compile(
+    r"[<＜﹤‹〈〈⟨❮❬≺˂ᐸ«《]|&(?:(?:amp|#0*38|#x0*26);)*+(?:lt|#0*60|#x0*3c)\b;?|\\(?:u00|x)3c|%3c", re.IGNORECASE
+)
+"""What opens a tag, looks as if it did, or becomes what does when somebody decodes it."""
+_NAME = "untrusted"
+_TWINS = str.maketrans("υսʋᴜтτᴛпոηɴгᴦʀѕꜱеεᴇԁժᴅ", "uuuutttnnnnrrrsseeeddd")
+"""Letters of other alphabets, and small capitals, that look like those of the name."""
+MAX_WINDOW = 200
+"""So many characters behind a bracket are looked at; nothing else than blanks and signs may stand before the name."""
+DOT = "\u00b7"
+MARKS = "¦¬ˆ¤"
 
 
 def clean(text: str, *, limit: int | None = None) -> str:
@@ -76,6 +87,78 @@ def new_nonce() -> str:
 
 def fenced(text: str, *, origin: str, nonce: str) -> str:
     """`text` between markers that carry the nonce; look-alikes inside are broken, so one pair stands for one text."""
-    inside = _LOOKALIKE.sub("\\1\u00b7\\2", text)
-    source = clean(origin, limit=300).replace('"', "%22").replace("\n", " ")
-    return f'<untrusted id="{nonce}" from="{source}">\n{inside}\n</untrusted id="{nonce}">'
+    source = inline(origin, limit=300).replace('"', "%22")
+    return f'{_opening(nonce)}{source}">\n{harmless(text)}\n{_closing(nonce)}'
+
+
+def inline(text: str, *, limit: int | None = None) -> str:
+    """Third-party words for a line of ours: clean, without line ends, and without what looks like a marker."""
+    return harmless(" ".join(clean(text).split("\n")))[:limit]
+
+
+def harmless(text: str) -> str:
+    """`text` with a middle dot in whatever could be taken for a marker: other case, alphabets, widths, blanks, escapes."""
+    return _BRACKET.sub(_broken, text)
+
+
+def _broken(bracket: re.Match[str]) -> str:
+    window = bracket.string[bracket.end() : bracket.end() + MAX_WINDOW]
+    return f"{bracket.group()}{DOT}" if _begins_with_name(window) else bracket.group()
+
+
+def _begins_with_name(window: str) -> bool:
+    """Whether the first letters are the name's, whatever stands before and between them that is no letter; not if broken."""
+    if window.startswith(DOT):
+        return False
+    found = 0
+    for char in window:
+        for letter in unicodedata.normalize("NFKD", char).casefold().translate(_TWINS):
+            if not letter.isalpha():
+                continue
+            if letter != _NAME[found]:
+                return False
+            found += 1
+            if found == len(_NAME):
+                return True
+    return False
+
+
+def closed(text: str, nonce: str) -> str:
+    """A rendering that was cut, with the fence closed in which the cut lies; half a marker at its end goes."""
+    start, end = _opening(nonce), _closing(nonce)
+    line = text.rfind("\n") + 1
+    if text[line:] and (start.startswith(text[line:]) or text.startswith(start, line)):
+        text = text[:line].rstrip("\n")
+    if text.count(start) <= text.count(end):
+        return text
+    last = text.rfind("\n") + 1
+    return (text[:last].rstrip("\n") if text[last:] and end.startswith(text[last:]) else text) + f"\n{end}"
+
+
+def is_fence(text: str, nonce: str) -> bool:
+    """Whether this was made by `fenced` with that nonce."""
+    return text.startswith(_opening(nonce)) and text.endswith(_closing(nonce))
+
+
+def datamarked(text: str, nonce: str, *, mark: str = "") -> str:
+    """A rendering whose fenced texts have a sign in place of each run of blanks and before each line; their markers name it.
+
+    Text that looks different from ours all along is less often taken for an instruction. `mark` is chosen by chance unless
+    given, from signs that texts hardly hold; where one does hold it, it goes.
+    """
+    sign = mark or secrets.choice(MARKS)
+
+    def marked(block: re.Match[str]) -> str:
+        inside = re.sub(r"[ \t\u00a0\u3000]+", sign, block["text"].replace(sign, "")).replace("\n", f"\n{sign}")
+        return f'{block["head"]} blanks="{sign}">\n{sign}{inside}\n{_closing(nonce)}'
+
+    pattern = rf'(?P<head>{re.escape(_opening(nonce))}[^\n]*")>\n(?P<text>.*?)\n{re.escape(_closing(nonce))}'
+    return re.sub(pattern, marked, text, flags=re.DOTALL)
+
+
+def _opening(nonce: str) -> str:
+    return f'<{_NAME} id="{nonce}" from="'
+
+
+def _closing(nonce: str) -> str:
+    return f'</{_NAME} id="{nonce}">'

@@ -30,15 +30,21 @@ from websearch_core.values import (
 __all__ = ["for_people", "text"]
 
 
-def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None) -> str:
-    """A readable rendering, at most `max_chars` long after serialisation; `nonce` marks the fences."""
-    lines = "\n".join(_lines(outcome, nonce or fence.new_nonce()))
-    return budget.within(lambda room: _cut(lines, room), max_chars)
+def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None, datamarking: bool = False) -> str:
+    """A readable rendering, at most `max_chars` long after serialisation; `nonce` marks the fences.
+
+    Whatever a line holds that stands in no fence is on that line alone and cannot look like a marker. `datamarking`: fenced
+    text has a sign for each blank, which its marker names.
+    """
+    nonce = nonce or fence.new_nonce()
+    lines = "\n".join(line if fence.is_fence(line, nonce) else fence.inline(line) for line in _lines(outcome, nonce))
+    lines = fence.datamarked(lines, nonce) if datamarking else lines
+    return budget.within(lambda room: _cut(lines, nonce, room), max_chars)
 
 
-def _cut(lines: str, max_chars: int) -> str:
-    cut, more = budget.piece(lines, 0, max_chars - 100)
-    return cut if more is None else f"{cut}\n[text cut; the structured content goes on]"
+def _cut(lines: str, nonce: str, max_chars: int) -> str:
+    cut, more = budget.piece(lines, 0, max_chars - 120)
+    return cut if more is None else f"{fence.closed(cut, nonce)}\n[text cut; the structured content goes on]"
 
 
 def for_people(outcome: Outcome) -> str:
@@ -105,7 +111,7 @@ def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
         case FetchResult():
             yield from _fetch(outcome, nonce)
         case MapResult():
-            yield from _map(outcome)
+            yield from _map(outcome, nonce)
         case ConfigResult():
             yield from (f"{name}: {value}" for name, value in {**outcome.configuration, **outcome.connection_test}.items())
         case FindResult():
@@ -211,9 +217,10 @@ def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
         yield f"url: {result.url}"
 
 
-def _map(result: MapResult) -> Iterator[str]:
+def _map(result: MapResult, nonce: str) -> Iterator[str]:
     yield f"{result.base_url}: {result.total} pages" + (f", mapped by {result.provider}" if result.provider else "")
-    yield from (fence.clean(url) for url in result.results)
+    if result.results:
+        yield fence.fenced("\n".join(map(fence.inline, result.results)), origin=result.base_url, nonce=nonce)
 
 
 def _tools(result: FindResult, nonce: str) -> Iterator[str]:

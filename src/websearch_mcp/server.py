@@ -47,12 +47,14 @@ def make_server(
     progress_every_s: float = 3.0,
     redact: Redactor | None = None,
     limited: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    datamarking: bool = False,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
     `budgets`: operation → longest result of a call that does not say. `patience_s`: longest call of a caller that takes
     no progress. `limited` is entered around each call, to count its result in tokens too. `redact` takes secrets out of
-    results and errors. The tool list is a constant of the arguments: the same bytes every time, whatever the network does.
+    results and errors. `datamarking` writes a sign for each blank of fenced text. The tool list is a constant of the
+    arguments: the same bytes every time, whatever the network does.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
     unpublished = {"model": expose_model, "plan": "planning" in toolsets}
@@ -87,7 +89,7 @@ def make_server(
             fault = WebSearchError(f"a fault of the server, incident {incident}", diagnostics={"incident": incident})
             result = outcome.failed(_blank(row, params.arguments), fault, row.operation)
         with limited():
-            return _reply(redact.value(result), max_chars)
+            return _reply(redact.value(result), max_chars, datamarking=datamarking)
 
     return Server(
         name,
@@ -117,9 +119,9 @@ def _hidden(row: tools.Row, hidden: frozenset[str]) -> frozenset[str]:
     return hidden if row.operation == "search" else frozenset()
 
 
-def _reply(result: Outcome, max_chars: int) -> types.CallToolResult:
+def _reply(result: Outcome, max_chars: int, *, datamarking: bool) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=render.text(result, max_chars=max_chars))],
+        content=[types.TextContent(type="text", text=render.text(result, max_chars=max_chars, datamarking=datamarking))],
         structured_content=as_plain(result),
         is_error=result.status == "error",
     )

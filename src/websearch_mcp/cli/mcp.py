@@ -42,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         patience_s=chosen.search.deadline_no_progress_s,
         redact=redact,
         limited=session.token_limit(chosen),
+        datamarking=chosen.fence.datamarking,
     )
     gc.freeze()
     gc.enable()
