@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from itertools import accumulate
 
 from websearch_core.errors import InvalidInput
 from websearch_core.passages import PATH_SEPARATOR, headings
@@ -15,6 +14,8 @@ from websearch_core.values import Section
 __all__ = ["find", "sections", "shown"]
 
 MAX_SECTIONS = 5_000
+FEW = 5
+"""An outline of fewer sections tells next to nothing."""
 MAX_NAMES = 12
 """Names that an error lists."""
 _MARKS = re.compile(r"[*_`~\\]|!?\[([^\]]*)\]\([^)]*\)")
@@ -82,14 +83,33 @@ def _near(known: Sequence[Section], titles: Sequence[str], name: str) -> str:
 
 
 def shown(known: Sequence[Section], room: int, cost: Callable[[Section], int]) -> tuple[Section, ...]:
-    """As much of an outline as costs at most `room`: the deepest sections go first, then the last."""
-    priced = [(section.number.count("."), cost(section), section) for section in known]
-    highest, depth = min((rank for rank, _, _ in priced), default=0), max((rank for rank, _, _ in priced), default=0)
-    while sum(price for _, price, _ in priced) > room and depth > highest:
-        priced = [one for one in priced if one[0] < depth]
-        depth -= 1
-    spent = accumulate(price for _, price, _ in priced)
-    return tuple(section for (_, _, section), sum_ in zip(priced, spent, strict=True) if sum_ <= room)
+    """As much of an outline as costs at most `room`: the deepest sections go first, unless hardly any would be left; then the
+    last of those that are deepest."""
+    kept = {at: cost(section) for at, section in enumerate(known)}
+    ranks = [section.number.count(".") for section in known]
+    for rank in sorted(set(ranks), reverse=True):
+        higher = {at: price for at, price in kept.items() if ranks[at] < rank}
+        if sum(kept.values()) <= room:
+            break
+        if len(higher) < FEW:
+            return _first(known, kept, higher, room)
+        kept = higher
+    return tuple(known[at] for at in kept)
+
+
+def _first(known: Sequence[Section], kept: dict[int, int], higher: dict[int, int], room: int) -> tuple[Section, ...]:
+    """The higher sections, and the others in their order for as long as there is room."""
+    if sum(higher.values()) > room:
+        return _first(known, higher, {}, room)
+    room -= sum(higher.values())
+    chosen = set(higher)
+    for at, price in kept.items():
+        if at not in higher:
+            room -= price
+            if room < 0:
+                break
+            chosen.add(at)
+    return tuple(known[at] for at in sorted(chosen))
 
 
 def _by_title(_known: Sequence[Section], titles: Sequence[str], name: str) -> int | None:

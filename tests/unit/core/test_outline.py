@@ -120,10 +120,15 @@ def test_a_long_outline_loses_its_depth_first() -> None:
 
     assert numbers(7) == [one.number for one in known]
     assert numbers(6) == ["1", "1.1", "1.2", "2", "2.1"]
-    assert numbers(2) == ["1", "2"]
+    assert numbers(3) == ["1", "1.1", "2"]
     assert numbers(1) == ["1"]
     assert numbers(0) == []
-    assert numbers(3, known[1:5]) == ["1.1", "1.2"]
+    assert numbers(3, known[1:5]) == ["1.1", "1.1.1", "1.2"]
+
+
+def test_an_outline_below_one_title_shows_its_first_parts() -> None:
+    known = outline.sections("# Book\n\n" + "".join(f"## Part {n}\n\nText.\n\n" for n in range(40)))
+    assert [one.number for one in outline.shown(known, 10, lambda _: 1)] == ["1", *(f"1.{n}" for n in range(1, 10))]
 
 
 @given(st.lists(st.sampled_from(["# A", "## B", "### C", "###### F", "text", "", "```", "Title\n=====", "| a |"]), max_size=40))
