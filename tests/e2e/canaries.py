@@ -183,7 +183,7 @@ class Planted:
 
     def __enter__(self) -> Loud:
         sources = [Source(url=f"{ANSWER_URL}?k={quote(canary)}", title=ECHO, text=ECHO) for canary in CANARIES.values()]
-        xai, chat = XaiUpstream(answer_text=ECHO, sources=sources), ChatUpstream(answer_text=ECHO, sources=sources)
+        xai, chat = XaiUpstream(answer_text=ECHO, sources=sources, quotes=[ECHO]), ChatUpstream(answer_text=ECHO, sources=sources)
         tavily, firecrawl = TavilyUpstream(sources=sources, pages={ANSWER_URL: ECHO}), FirecrawlUpstream(sources=sources)
         urls = {
             "GROK_SEARCH_URL": f"{self._stack.enter_context(serving(xai))}/v1",
@@ -214,9 +214,11 @@ def of_a_server(home: Path) -> dict[str, bytes]:
         wire.initialize()
         found = wire.result("web_search", query="bridge", extra_sources=5, include_content=True)["structuredContent"]
         wire.result("get_sources", session_id=found["session_id"], start=0)
+        wire.result("x_search", query="bridge")
         for number, step in enumerate(echoes().values()):
             loud.follow(step)
             wire.result("web_search", query=f"bridge {number}", extra_sources=3)
+            wire.result("x_search", query=f"bridge {number}")
             for provider in ("tavily", "firecrawl"):
                 wire.result("web_fetch", url=f"{ANSWER_URL}/{number}", provider=provider)
                 wire.result("web_map", url=f"{ANSWER_URL}/{number}", provider=provider)
@@ -245,6 +247,8 @@ def _say_keys(wire: Wire) -> None:
         wire.result("web_search", query="q", include_domains=[canary], fresh_within=canary)
         wire.result("web_search", query="q", **{canary: canary})
         wire.result("get_sources", session_id=canary)
+        wire.result("x_search", query=f"what is {canary}?", to_date=canary[:10], allowed_x_handles=[canary])
+        wire.result("x_search", query=f"what is {canary}?", excluded_x_handles=["a"])
         wire.result("web_fetch", url=url)
         wire.result("web_fetch", url=f"ftp://host.invalid/{canary}", provider=canary)
         wire.result("web_map", url=url, instructions=canary, provider=canary)
@@ -265,6 +269,8 @@ def of_commands(home: Path) -> dict[str, bytes]:
         url = f"https://me:{quote(CANARIES['xai'], safe='')}@host.invalid/"
         places |= command(env, "search", "bridge", "--include-content")
         places |= command({**env, "GROK_MODEL": CANARIES["chat"]}, "search", *CANARIES.values(), "--platform", CANARIES["xai"])
+        places |= command(env, "x", *CANARIES.values())
+        places |= command(env, "x", "bridge", "--handles", CANARIES["xai"], place="a handle")
         places |= command(env, "fetch", f"{loud.site}/away", "--provider", "local")
         places |= command(env, "fetch", url, "--provider", CANARIES["xai"])
         places |= command(env, "map", f"{loud.site}/", "--provider", "local")
