@@ -639,9 +639,14 @@ class Settings:
 
     def xai_auth(self) -> Literal["api_key", "oauth", "none"]:
         """What `xai.auth` comes to: how requests to xAI are paid for. Looks whether the login's file is there."""
-        if self.xai.auth == "oauth" or (self.xai.auth == "auto" and self._at_issuer and self.login_file.is_file()):
+        if self.xai.auth == "oauth" or (self.xai.auth == "auto" and self._at_issuer and self._has_login):
             return "oauth"
         return "api_key" if self.xai.api_key else "none"
+
+    @property
+    def _has_login(self) -> bool:
+        """Whether there is a login's file; a folder that may not be looked into holds none of ours."""
+        return os.path.isfile(self.login_file)  # noqa: PTH113 - Path.is_file raises where the folder is closed to us
 
     @property
     def _at_issuer(self) -> bool:

@@ -60,6 +60,12 @@ class TestRenewing:
             assert it.sent() == [old.access_token.value, it.login().access_token.value]
             assert it.renewals() == 1
 
+    async def test_the_doctor_renews_a_refused_token_too(self, tmp_path: Path) -> None:
+        async with signed_in(tmp_path) as it:
+            it.upstream.expire()
+            assert (await it.engine.probe()).state == "ok"
+            assert it.renewals() == 1
+
     @pytest.mark.requirement("LOGIN-12")
     @pytest.mark.parametrize("name", ["error.403.oauth-token-rejected.json", "error.401.missing-auth.json"])
     async def test_a_token_that_is_refused_after_its_renewal_ends_the_call(self, tmp_path: Path, name: str) -> None:

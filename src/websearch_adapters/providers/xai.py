@@ -609,11 +609,12 @@ class XaiResponses(AnswerEngine, PostFinder, Probe):
 
     async def _examine(self, *, live: bool) -> Health:
         name, base_url = self._settings.provider, self._settings.base_url
+        once = RetryPolicy(max_attempts=1)  # another key or a renewed token costs no attempt
         listing = Request(provider=name, base_url=base_url, path="/models", method="GET", read_timeout_s=10.0)
-        models = model_names(await self._http.exchange(listing, lambda: JsonReply(name, base_url)))
+        models = model_names(await self._http.retrying(once)(listing, lambda: JsonReply(name, base_url)))
         if live:
             asked = self._request(SearchQuery(query=PROBE_QUESTION, depth="fast"), self._model())
-            await self._http.exchange(asked, self._reader)
+            await self._http.retrying(once)(asked, self._reader)
         detail = f"{'answers; ' if live else ''}lists {len(models)} models"
         return Health(part=self.name, state="ok", detail=detail, models=models)
 
