@@ -28,8 +28,8 @@ MARK = "[redacted]"
 """Stands for a value that only looks like a secret; a configured one shows its fingerprint."""
 LONG_CHARS = 8
 SHORTEST_WORD_CHARS = 4
-MOST_LEARNT = 4
-"""Tokens of a login come in pairs and are replaced; those before the last two pairs are dead."""
+MOST_LEARNT = 12
+"""Tokens of logins come in pairs and are replaced; those before the last few pairs are dead."""
 PART_CHARS = 64
 """A learnt secret that is longer is looked for in parts of this length: signed tokens are long, and begin alike."""
 SHORTEST_PART_CHARS = 16
@@ -57,6 +57,12 @@ _WORD_OR_NUMBER = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _NO_WORD_BEFORE, _NO_WORD_AFTER = "(?<![A-Za-z0-9_*…])", "(?![A-Za-z0-9_*…])"
 _CUT_AFTER = r"""(?:[%\\&][A-Za-z0-9#]{0,7})?(?=\Z|…|\.\.\.|["'”’»])"""
 _CUT_BEFORE = r"""(?:\A|…|\.\.\.|["'“‘«])"""
+FEW_STARTS = 24
+"""So few beginnings are found faster without looking for a word first."""
+LEAST_RUN_PIECES, LONGEST_RUN_PIECES = 6, 12
+"""Letters and digits in a row that stand for a secret while it is only asked whether there is one."""
+_PLAIN = re.compile(r"[A-Za-z0-9]|\[[A-Za-z]{2}\]")
+_RUN = re.compile(rf"(?:{_PLAIN.pattern})+")
 LONGEST_PIECE_CHARS = 12
 """Of one character of a secret, escaped as it usually is."""
 _NAMED_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -184,7 +190,7 @@ class _Needles:
     def __init__(self, secrets: Iterable[str]) -> None:
         self._forms = {secret: tuple(_forms(secret)) for secret in secrets}
         signs = [sign for forms in self._forms.values() for form in forms for sign in form.signs]
-        self._any = re.compile("|".join(signs)) if signs else None
+        self._any = re.compile(_any_of(signs)) if signs else None
 
     def replaced(self, text: str) -> str:
         """The text with each stretch that secrets cover replaced as a whole; the same object when there is none."""
@@ -224,7 +230,7 @@ class _Form:
         self._least = least
         self._whole = f"{before}({''.join(pieces)}){after}"
         self._head, self._tail = "".join(pieces[:least]), "".join(pieces[-least:])
-        self.signs = [self._head, self._tail] if least < len(pieces) else [self._whole]
+        self.signs = [_sign(pieces[:least]), _sign(pieces[-least:])] if least < len(pieces) else [_sign(pieces, self._whole)]
         """Patterns of which one matches somewhere in every text that holds the secret or a part of it."""
 
     def found(self, text: str) -> Iterator[tuple[int, int]]:
@@ -254,6 +260,31 @@ class _Form:
         """Patterns of what is left after a cut, the longest first; the part is group 1."""
         starts = range(1, len(self._pieces) - self._least + 1)
         return [f"{_CUT_BEFORE}({''.join(self._pieces[start:])})" for start in starts]
+
+
+def _sign(pieces: Sequence[str], pattern: str = "") -> str:
+    """What a text must hold in which the pieces stand: their longest run of letters and digits, else all of them (`pattern`)."""
+    runs = [
+        tuple(run) for is_plain, run in itertools.groupby(pieces, key=lambda one: _PLAIN.fullmatch(one) is not None) if is_plain
+    ]
+    longest = max(runs, key=len, default=())[:LONGEST_RUN_PIECES]
+    return "".join(longest) if len(longest) >= LEAST_RUN_PIECES else pattern or "".join(pieces)
+
+
+def _any_of(signs: Iterable[str]) -> str:
+    """A pattern for any of the signs, with the runs sorted by their beginnings: hundreds of them are held against every place."""
+    by_start: dict[str, list[str]] = {}
+    others = []
+    for sign in dict.fromkeys(signs):
+        start = _PLAIN.match(sign)
+        if start is not None and _RUN.fullmatch(sign):
+            for letter in start.group().strip("[]"):  # a literal each: only these let `re` skip ahead
+                by_start.setdefault(letter, []).append(sign[start.end() :])
+        else:
+            others.append(sign)
+    runs = "|".join(f"{start}(?:{'|'.join(rest)})" for start, rest in by_start.items())
+    few = len(by_start) <= FEW_STARTS
+    return "|".join(filter(None, [runs if few else f"(?=[A-Za-z0-9]{{{LEAST_RUN_PIECES}}})(?:{runs})", *others]))
 
 
 def _settled(text: str, change: Callable[[str], str]) -> str:
