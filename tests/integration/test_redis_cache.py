@@ -310,6 +310,35 @@ async def test_a_silent_server_is_waited_for_once_and_then_by_nobody(server: Red
         await cache.aclose()
 
 
+class TickingClock(FakeClock):
+    """Goes on by itself, each time that somebody looks at it."""
+
+    step_s = 0.0
+
+    def __call__(self) -> float:
+        self.advance(self.step_s)
+        return super().__call__()
+
+
+async def test_a_server_that_answers_slowly_time_after_time_is_left_alone_until_it_is_quick(server: RedisServer) -> None:
+    clock = TickingClock()
+    cache = made(server.url, clock, timeout_s=10.0)
+    clock.step_s = 3.0
+    for _ in range(3):
+        await cache.put("key", note("in the server"), ttl_s=600)
+    assert (await cache.probe()).state == "ok", "a slow answer or two are none"
+    for _ in range(3):  # the probe's was slow too
+        assert await cache.get("key", Note) == note("in the server")
+    assert await cache.get("key", Note) is None
+    await looked_again(clock, cache)
+    health = await cache.probe()
+    assert "took more than 2.5 s for each of 4 answers" in health.detail
+    clock.step_s = 0.0
+    await looked_again(clock, cache)
+    assert await cache.get("key", Note) == note("in the server")
+    await cache.aclose()
+
+
 async def test_a_failed_server_is_not_tried_again_before_its_time(server: RedisServer, clock: FakeClock) -> None:
     async with Wire.to("redis://127.0.0.1:1/0") as wire:
         cache = made(wire.url, clock)

@@ -32,6 +32,8 @@ PAUSE_S = 5.0
 """How long a server that failed is left alone before it is tried again."""
 AT_ONCE = 16
 """Most requests of one process at once; further ones wait for their turn."""
+SLOW_SHARE, SLOW_ANSWERS = 0.25, 4
+"""After so many answers in a row that took more than this share of the limit, a server is as good as silent."""
 LONGEST_TTL_S = 366 * 86_400.0
 REPLACE = """
 local standing = redis.pcall('GETRANGE', KEYS[1], 0, ARGV[4])
@@ -73,6 +75,8 @@ class RedisCache:
         self._fault = ""
         """Why the server is left alone now; blank while it is not."""
         self._until = 0.0
+        self._slow = 0
+        """Answers in a row that were slow."""
 
     async def get(self, key: str, kind: type[T], /) -> T | None:
         """What was put, or None."""
@@ -167,11 +171,20 @@ class RedisCache:
                 raise _Away
             return await question(client)
 
-        return await self._asked(link, unless_away)
+        reply = await self._asked(link, unless_away)
+        if self._slow >= SLOW_ANSWERS and not self._fault:
+            self._leave(_TooSlow())
+        return reply
 
     async def _asked(self, link: _Link, question: Ask) -> Any:
+        async def timed(client: Any) -> Any:
+            started = self._clock()
+            reply = await question(client)
+            self._slow = self._slow + 1 if self._clock() - started > SLOW_SHARE * self._timeout_s else 0
+            return reply
+
         try:
-            return await link.ask(question, within_s=self._timeout_s)
+            return await link.ask(timed, within_s=self._timeout_s)
         except (self._redis.RedisError, OSError, ValueError) as error:  # asyncio's TimeoutError is an OSError
             if isinstance(error, self._redis.ResponseError) and str(error).startswith("WRONGTYPE"):
                 return None
@@ -193,10 +206,14 @@ class RedisCache:
             link.looking.add_done_callback(link.looked)
 
     async def _look(self) -> None:
-        """Put a small value, as every kind of failure may concern writing alone."""
+        """Put a small value, as every kind of failure may concern writing alone; the server is back when it does so quickly."""
+        self._slow = 0
         try:
             await self._asked(self._linked(), lambda client: client.set(f"{self._prefix}probe", b"", px=1_000))
         except _Away:
+            return
+        if self._fault and self._slow:
+            self._until = self._clock() + PAUSE_S
             return
         if self._fault:
             log.warning("cache: %s answers again", self._shown)
@@ -231,6 +248,7 @@ class RedisCache:
     def _in_words(self, error: Exception) -> str:
         """What is wrong; never the error's own words, which others wrote."""
         words: dict[type[BaseException], str] = {
+            _TooSlow: f"took more than {SLOW_SHARE * self._timeout_s:g} s for each of {SLOW_ANSWERS} answers",
             TimeoutError: f"does not answer within {self._timeout_s:g} s",
             self._redis.TimeoutError: f"does not answer within {self._timeout_s:g} s",
             self._redis.AuthenticationError: "refuses the user or the password",
@@ -247,6 +265,10 @@ class RedisCache:
 
 class _Away(Exception):
     """The server is left alone, or has just failed."""
+
+
+class _TooSlow(Exception):
+    """It answers, and nobody should wait for that."""
 
 
 class _Link:
