@@ -21,11 +21,13 @@ from mcp.server.lowlevel import Server
 
 from websearch_core import fence, outcome, progress
 from websearch_core.errors import WebSearchError
+from websearch_core.hub.values import CallResult, Part
 from websearch_core.outcome import Operation
 from websearch_core.planning.values import PlanResult
 from websearch_core.redaction import Redactor
 from websearch_core.values import FetchResult, MapResult, Outcome, PostResult, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
+from websearch_mcp.changes import ToolListChanges
 
 __all__ = ["make_server"]
 
@@ -48,24 +50,30 @@ def make_server(
     redact: Redactor | None = None,
     limited: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     datamarking: bool = False,
+    upstreams: Callable[[], tuple[str, ...]] = tuple,
+    changes: ToolListChanges | None = None,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
     `budgets`: operation → longest result of a call that does not say. `patience_s`: longest call of a caller that takes
     no progress. `limited` is entered around each call, to count its result in tokens too. `redact` takes secrets out of
     results and errors. `datamarking` writes a sign for each blank of fenced text. The tool list is a constant of the
-    arguments: the same bytes every time, whatever the network does.
+    arguments: the same bytes every time, whatever the network does; only the names of the `upstreams` come and go with the
+    configuration, and `changes` tells of it.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
     unpublished = {"model": expose_model, "plan": "planning" in toolsets}
     hidden = frozenset(name for name, published in unpublished.items() if not published)
-    listed: list[types.Tool] = []
+    listed: dict[tuple[str, ...], list[types.Tool]] = {}
     redact = redact or Redactor()
 
-    async def list_tools(_: ServerRequestContext[Any], __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        if not listed:
-            listed.extend(_tool(row, _hidden(row, hidden)) for row in rows.values())
-        return types.ListToolsResult(tools=listed)
+    async def list_tools(context: ServerRequestContext[Any], _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        if changes is not None:
+            changes.met(context.session, context.protocol_version)
+        if (names := upstreams()) not in listed:
+            listed.clear()
+            listed[names] = [_tool(row, _hidden(row, hidden), names) for row in rows.values()]
+        return types.ListToolsResult(tools=listed[names])
 
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         row = rows.get(params.name)
@@ -95,17 +103,18 @@ def make_server(
         name,
         version=importlib.metadata.version("websearch-mcp"),
         title="websearch",
-        instructions=tools.instructions(toolsets),
+        instructions=tools.instructions(toolsets, upstreams()),
         cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_subscriptions_listen=changes.listen if changes is not None else None,
     )
 
 
-def _tool(row: tools.Row, hidden: frozenset[str]) -> types.Tool:
+def _tool(row: tools.Row, hidden: frozenset[str], upstreams: tuple[str, ...]) -> types.Tool:
     return types.Tool(
         name=row.name,
-        description=row.about,
+        description=tools.about(row, upstreams),
         input_schema=tools.input_schema(row, hidden),
         output_schema=tools.output_schema(row),
         annotations=types.ToolAnnotations(
@@ -120,11 +129,31 @@ def _hidden(row: tools.Row, hidden: frozenset[str]) -> frozenset[str]:
 
 
 def _reply(result: Outcome, max_chars: int, *, datamarking: bool) -> types.CallToolResult:
+    blocks = [_block(part) for part in result.parts] if isinstance(result, CallResult) else []
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=render.text(result, max_chars=max_chars, datamarking=datamarking))],
+        content=[
+            types.TextContent(type="text", text=render.text(result, max_chars=max_chars, datamarking=datamarking)),
+            *(block for block in blocks if block is not None),
+        ],
         structured_content=as_plain(result),
         is_error=result.status == "error",
     )
+
+
+def _block(part: Part) -> types.ContentBlock | None:
+    """An upstream's image, sound, link or resource as it came; None where only its name is left."""
+    if part.kind == "link":
+        return types.ResourceLink(
+            type="resource_link", uri=part.uri, name=part.title or part.uri, mime_type=part.mime_type or None
+        )
+    if not part.data:
+        return None
+    if part.kind == "image":
+        return types.ImageContent(type="image", data=part.data, mime_type=part.mime_type)
+    if part.kind == "audio":
+        return types.AudioContent(type="audio", data=part.data, mime_type=part.mime_type)
+    inside = types.BlobResourceContents(uri=part.uri, blob=part.data, mime_type=part.mime_type or None)
+    return types.EmbeddedResource(type="resource", resource=inside)
 
 
 def _blank(row: tools.Row, arguments: dict[str, Any] | None) -> Outcome:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NoReturn, TextIO, cast
 
 import anyio
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 
 __all__ = ["serve"]
@@ -26,16 +26,30 @@ PARENT_CHECK_S = 2.0
 CLOSING_LIMIT_S = 1.5
 
 
-def serve(server: Server[Any], *, incoming: TextIO, outgoing: TextIO, close: Callable[[], Awaitable[None]]) -> NoReturn:
+def serve(
+    server: Server[Any],
+    *,
+    incoming: TextIO,
+    outgoing: TextIO,
+    close: Callable[[], Awaitable[None]],
+    begin: Callable[[], None] | None = None,
+) -> NoReturn:
     """Serve until end of input, SIGTERM, SIGINT, a broken pipe or the parent's death; then close and leave the process.
 
-    `incoming` and `outgoing` are the real standard streams; descriptors 0 and 1 already lead elsewhere.
+    `incoming` and `outgoing` are the real standard streams; descriptors 0 and 1 already lead elsewhere. `begin` starts what
+    runs beside the server and may change its list of tools; without it the list never changes.
     """
-    anyio.run(_served, server, incoming, outgoing, close)
+    anyio.run(_served, server, incoming, outgoing, close, begin)
     raise AssertionError("the process has left")
 
 
-async def _served(server: Server[Any], incoming: TextIO, outgoing: TextIO, close: Callable[[], Awaitable[None]]) -> None:
+async def _served(
+    server: Server[Any],
+    incoming: TextIO,
+    outgoing: TextIO,
+    close: Callable[[], Awaitable[None]],
+    begin: Callable[[], None] | None,
+) -> None:
     lines = cast("anyio.AsyncFile[str]", _Repaired(anyio.wrap_file(incoming)))
     async with stdio_server(lines, anyio.wrap_file(outgoing)) as (reading, writing):
         code = 0
@@ -43,7 +57,10 @@ async def _served(server: Server[Any], incoming: TextIO, outgoing: TextIO, close
             async with anyio.create_task_group() as group:
                 group.start_soon(_until_signal, group.cancel_scope)
                 group.start_soon(_until_orphaned, group.cancel_scope)
-                await server.run(reading, writing, server.create_initialization_options())
+                if begin is not None:
+                    begin()
+                changing = NotificationOptions(tools_changed=begin is not None)
+                await server.run(reading, writing, server.create_initialization_options(changing))
                 group.cancel_scope.cancel()
         except Exception:
             log.exception("the server stopped")
