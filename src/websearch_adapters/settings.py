@@ -74,7 +74,7 @@ REPETITIONS_VARIABLE = "GROK_RETRY_MAX_ATTEMPTS"
 REDIS_OPTIONS = ("db", "username", "password", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 LOCK_WAIT_S = 10.0
 MAX_MODEL_CHARS = 200
-ELSEWHERE = frozenset({"upstreams"})
+ELSEWHERE = frozenset({"providers", "upstreams"})
 """Sections of the file that others read."""
 LONG_USER_CHARS = 16
 """A user of an address from this length on is taken for a key."""
@@ -529,8 +529,9 @@ class ServerSettings:
     toolsets: tuple[str, ...] = option(
         (),
         env=("WEBSEARCH_TOOLSETS",),
-        choices=("core", "x", "admin", "planning"),
-        help="Groups of tools to offer. Unset: `core` and `admin`, and `x` when xAI has a key or a login.",
+        choices=("core", "x", "admin", "planning", "hub"),
+        help="Groups of tools to offer. Unset: `core` and `admin`, `x` when xAI has a key or a login, `hub` when an upstream is "
+        "configured.",
     )
     name: str = option(APP, help="Name of the server on the wire.")
     max_tokens: int = option(

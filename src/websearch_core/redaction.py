@@ -28,8 +28,8 @@ MARK = "[redacted]"
 """Stands for a value that only looks like a secret; a configured one shows its fingerprint."""
 LONG_CHARS = 8
 SHORTEST_WORD_CHARS = 4
-MOST_LEARNT = 12
-"""Tokens of logins come in pairs and are replaced; those before the last few pairs are dead."""
+MOST_LEARNT = 48
+"""Tokens of logins come in pairs and are replaced, and upstreams bring secrets of their own; the oldest are forgotten."""
 PART_CHARS = 64
 """A learnt secret that is longer is looked for in parts of this length: signed tokens are long, and begin alike."""
 SHORTEST_PART_CHARS = 16

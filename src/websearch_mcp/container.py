@@ -25,6 +25,9 @@ from websearch_core.doctor import Doctor
 from websearch_core.errors import NotConfigured
 from websearch_core.events import SILENT, Observer
 from websearch_core.fetch import Fetch, FetchRules
+from websearch_core.hub.call import CallTool
+from websearch_core.hub.find import FindTools
+from websearch_core.hub.ports import Upstreams
 from websearch_core.library import ManageLibrary
 from websearch_core.map import Map, MapRules
 from websearch_core.planning.record import RecordPlan
@@ -119,6 +122,9 @@ def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> 
         ConfigInfo: parts.config_info,
         SwitchModel: parts.switch_model,
         Doctor: parts.doctor,
+        Upstreams: parts.upstreams,
+        FindTools: parts.find_tools,
+        CallTool: parts.call_tool,
     }
     for key, make in ports.items():
         box.register(key, factory=make, scope=punq.Scope.singleton)
@@ -336,9 +342,10 @@ class _Parts:
         if self._settings.xai_auth() != "none" and self._settings.engine_kind() != "xai":
             ready, wanted = ("xai", *ready), {**wanted, "xai": "find_posts"}
         parts = (self._provider(name, wanted[name]) for name in ready)
-        probes = _probes([self._box.resolve(AnswerEngine), self._login, *parts, *kept])
+        probes = _probes([self._box.resolve(AnswerEngine), self._login, *parts, *kept, *self._upstream_probes()])
         off = [Health(part=name, state="off", detail=_why_off(name)) for name in named if name not in ready]
         off += [Health(part="policies", state="failing", detail=problem) for problem in self._policies[1]]
+        off += [Health(part="upstreams", state="failing", detail=problem) for problem in self._hub.problems()]
         if isinstance(self._box.resolve(AnswerEngine), NoEngine):
             off.insert(0, Health(part="engine", state="off", detail=_NO_ENGINE))
         return Doctor(configuration=self._configuration, probes=probes, off=off, versions=_versions())
@@ -369,6 +376,32 @@ class _Parts:
             return LoginProbe(self._renewal, is_used=self._pays_by_login)
         except NotConfigured as error:
             return _Unavailable("login", error)
+
+    # the hub
+
+    @functools.cached_property
+    def _hub(self) -> Any:
+        from websearch_adapters.upstream.parts import HubParts
+
+        return HubParts(self._configuration)
+
+    def upstreams(self) -> Upstreams:
+        """Not started; whoever serves starts it."""
+        return self._own(cast("Upstreams", self._hub.supervisor()))
+
+    def _upstream_probes(self) -> list[object]:
+        specs = self._hub.read().specs
+        if not specs:
+            return []
+        from websearch_adapters.upstream.binding import UpstreamProbe
+
+        return [UpstreamProbe(spec.name, self._box.resolve(Upstreams)) for spec in specs]
+
+    def find_tools(self) -> FindTools:
+        return FindTools(upstreams=self._box.resolve(Upstreams), observe=self._observe)
+
+    def call_tool(self) -> CallTool:
+        return CallTool(upstreams=self._box.resolve(Upstreams), cache=self._box.resolve(Cache), observe=self._observe)
 
     # providers
 
@@ -405,6 +438,10 @@ class _Parts:
         return made
 
     def _plugin(self, name: str) -> object:
+        if name in self._hub.bound:
+            from websearch_adapters.upstream.binding import bound
+
+            return bound(self._hub.bound[name], self._box.resolve(Upstreams))
         from websearch_adapters import catalog
 
         provider = catalog.provider(name)

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,15 +54,19 @@ class Command:
 class Log:
     """The last lines that an upstream wrote to standard error, and what we saw of it: 500 lines of 2,000 characters."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        """`file` gets the same lines, for readers in other processes; it starts over with each process."""
+    def __init__(self, file: Path | None = None, *, redact: Callable[[str], str] = str) -> None:
+        """`file` gets the same lines, for readers in other processes; it starts over with each process.
+
+        `redact` takes secrets out before anything is kept.
+        """
+        self._redact = redact
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self._file = file
         self._written = 0
 
     def add(self, text: str) -> None:
         """Keep the lines of `text`, made printable."""
-        lines = [clean(line, limit=LINE_CHARS) for line in text.splitlines() if line.strip()]
+        lines = [self._redact(clean(line, limit=LINE_CHARS)) for line in text.splitlines() if line.strip()]
         self._lines.extend(lines)
         self._write(lines)
 

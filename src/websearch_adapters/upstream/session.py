@@ -497,11 +497,17 @@ def _parts(content: Iterable[types.ContentBlock]) -> Iterable[Part]:
             case types.TextContent():
                 yield Part(kind="text", text=block.text)
             case types.ImageContent():
-                yield Part(kind="image", data=block.data, mime_type=block.mime_type)
+                yield Part(kind="image", data=block.data, size_bytes=_bytes(block.data), mime_type=block.mime_type)
             case types.AudioContent():
-                yield Part(kind="audio", data=block.data, mime_type=block.mime_type)
+                yield Part(kind="audio", data=block.data, size_bytes=_bytes(block.data), mime_type=block.mime_type)
             case types.ResourceLink():
-                yield Part(kind="link", uri=str(block.uri), title=block.title or block.name, mime_type=block.mime_type or "")
+                yield Part(
+                    kind="link",
+                    uri=str(block.uri),
+                    title=block.title or block.name,
+                    size_bytes=block.size or 0,
+                    mime_type=block.mime_type or "",
+                )
             case types.EmbeddedResource():
                 yield _resource(block.resource)
 
@@ -510,7 +516,12 @@ def _resource(inside: types.TextResourceContents | types.BlobResourceContents) -
     uri, mime_type = str(inside.uri), inside.mime_type or ""
     if isinstance(inside, types.TextResourceContents):
         return Part(kind="resource", uri=uri, text=inside.text, mime_type=mime_type)
-    return Part(kind="resource", uri=uri, data=inside.blob, mime_type=mime_type)
+    return Part(kind="resource", uri=uri, data=inside.blob, size_bytes=_bytes(inside.blob), mime_type=mime_type)
+
+
+def _bytes(data: str) -> int:
+    """How much Base64 stands for."""
+    return len(data.rstrip("=")) * 3 // 4
 
 
 # --- tasks --------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class Supervisor:
         now: Callable[[], float] = time.monotonic,
         on_status: Callable[[UpstreamStatus], None] = lambda _: None,
         on_tools: Callable[[Diff], None] = lambda _: None,
-        on_digests: Callable[[str, Mapping[str, str]], None] = lambda _name, _digests: None,
+        on_digests: Callable[[str, Mapping[str, str]], object] = lambda _name, _digests: None,
     ) -> None:
         """Opens nothing.
 
@@ -98,6 +98,11 @@ class Supervisor:
         self._shown: dict[str, UpstreamStatus] = {}
         self._generations: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.on_names: Callable[[], None] = lambda: None
+        """Is told when other upstreams are switched on than before."""
+        self._started = False
+        self._beside: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._helpers: list[asyncio.Task[None]] = []
         self._leaving: set[_Keeper] = set()
         self._keepers: dict[str, _Keeper] = {}
         for spec in specs:
@@ -123,7 +128,7 @@ class Supervisor:
         return self._keepers[upstream].spec
 
     async def link(self, upstream: str, /, *, after: UpstreamLink | None = None) -> UpstreamLink:
-        """The live connection, once there is one.
+        """The live connection, once there is one. Before `start`, only the upstreams that are asked for are connected.
 
         Raises:
             AuthRejected: it waits for a login.
@@ -131,6 +136,8 @@ class Supervisor:
             Unreachable: it is gone and no connection is being opened or planned soon.
         """
         keeper = self._keepers[upstream]
+        if not self._started and keeper.spec.enabled:
+            keeper.send(Enabled())
         if after is not None and keeper.link is after and not await _is_gone(after):
             return after
         keeper.send(CallWaits())
@@ -141,8 +148,18 @@ class Supervisor:
 
     # control
 
+    def names(self) -> tuple[str, ...]:
+        """The upstreams that are switched on."""
+        return tuple(sorted(name for name, keeper in self._keepers.items() if keeper.spec.enabled))
+
+    def beside(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run this too, from `start` until the end."""
+        self._beside.append(work)
+
     def start(self) -> None:
         """Begin to connect all that are enabled, all at once; returns before any of them is."""
+        self._started = True
+        self._helpers = [asyncio.create_task(work()) for work in self._beside]
         for keeper in self._keepers.values():
             self._begin(keeper)
 
@@ -170,6 +187,7 @@ class Supervisor:
 
     def apply(self, specs: Iterable[UpstreamSpec]) -> None:
         """Another configuration: what did not change keeps its connection."""
+        before = self.names()
         wanted = {spec.name: spec for spec in specs}
         for name in [name for name in self._keepers if name not in wanted]:
             self._remove(name)
@@ -179,6 +197,8 @@ class Supervisor:
                 self._begin(self._add(spec))
             elif keeper.spec != spec:
                 self._reconfigure(keeper, spec)
+        if self.names() != before:
+            self.on_names()
 
     async def until_settled(self) -> None:
         """Wait until no upstream's first connection is under way any more."""
@@ -188,6 +208,8 @@ class Supervisor:
 
     async def aclose(self) -> None:
         """Leave all upstreams; what does not leave within a second is killed. Nothing is left behind."""
+        for helper in self._helpers:
+            helper.cancel()
         for name in list(self._keepers):
             self._remove(name)
         try:
@@ -198,8 +220,8 @@ class Supervisor:
         await self._ended(KILLED_S)
         for task in self._tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=KILLED_S)
+        if left := {*self._tasks, *self._helpers}:
+            await asyncio.wait(left, timeout=KILLED_S)
 
     # what keepers ask for
 
@@ -232,7 +254,11 @@ class Supervisor:
         self._generations[name] = max(self._generations.get(name, 0), keeper.machine.generation)
         if keeper.machine.phase == "removed":
             self._leaving.discard(keeper)
-        if self._keepers.get(name) is keeper and (shown := self._status(keeper)) != self._shown.get(name):
+        if self._keepers.get(name) is not keeper:
+            return
+        if self._registry.listings[name].awaited and lifecycle.state_of(keeper.machine) not in {"initializing", "ready"}:
+            self._respecify(keeper.spec, awaited=False)
+        if (shown := self._status(keeper)) != self._shown.get(name):
             self._shown[name] = shown
             self._on_status(shown)
 
@@ -244,9 +270,10 @@ class Supervisor:
         self._keepers[spec.name] = keeper = _Keeper(spec, self._upstream(spec), machine, self, self._now)
         return keeper
 
-    def _respecify(self, spec: UpstreamSpec) -> None:
+    def _respecify(self, spec: UpstreamSpec, *, awaited: bool = True) -> None:
+        """`awaited`: whether its first list is to come soon."""
         digests = self._digests.get(spec.name, {})
-        self._now_listed(registry.respecified(self._registry, spec, awaited=spec.enabled, digests=digests))
+        self._now_listed(registry.respecified(self._registry, spec, awaited=awaited and spec.enabled, digests=digests))
 
     def _now_listed(self, change: tuple[Registry, Diff]) -> None:
         self._registry, diff = change

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from websearch_adapters.upstream.supervisor import Supervisor
     from websearch_core.redaction import Redactor
+    from websearch_mcp.changes import ToolListChanges
 
 __all__ = ["run"]
 
@@ -25,7 +29,9 @@ def run(options: argparse.Namespace) -> int:
     """
     incoming, outgoing = _taken_aside()
     gc.disable()
+    from websearch_core.hub.ports import Upstreams
     from websearch_mcp import stdio
+    from websearch_mcp.changes import ToolListChanges
     from websearch_mcp.cli import output, session
     from websearch_mcp.container import Closing, build
     from websearch_mcp.server import make_server
@@ -33,21 +39,45 @@ def run(options: argparse.Namespace) -> int:
     configuration = session.configuration(options)
     chosen, redact = configuration.settings, configuration.redact
     box = build(configuration, observe=session.observer(chosen))
+    toolsets = session.toolsets(configuration)
+    changes = ToolListChanges()
+    hub: Supervisor | None = box.resolve(Upstreams) if "hub" in toolsets else None
     server = make_server(
         box.resolve,
         name=chosen.server.name,
-        toolsets=chosen.toolsets(),
+        toolsets=toolsets,
         expose_model=chosen.search.expose_model,
         budgets=session.budgets(chosen),
         patience_s=chosen.search.deadline_no_progress_s,
         redact=redact,
         limited=session.token_limit(chosen),
         datamarking=chosen.fence.datamarking,
+        upstreams=hub.names if hub else tuple,
+        changes=changes if hub else None,
     )
     gc.freeze()
     gc.enable()
     wire = output.filtered(outgoing, lambda line: _without_secrets(line, redact))
-    stdio.serve(server, incoming=incoming, outgoing=wire, close=box.resolve(Closing).aclose)
+    stdio.serve(
+        server,
+        incoming=incoming,
+        outgoing=wire,
+        close=box.resolve(Closing).aclose,
+        begin=_beginning(hub, changes) if hub else None,
+    )
+
+
+def _beginning(hub: Supervisor, changes: ToolListChanges) -> Callable[[], None]:
+    """Connect the upstreams, and tell clients when others are configured."""
+    telling: set[asyncio.Task[None]] = set()
+
+    def tell() -> None:
+        task = asyncio.get_running_loop().create_task(changes.tell())
+        telling.add(task)
+        task.add_done_callback(telling.discard)
+
+    hub.on_names = tell
+    return hub.start
 
 
 def _taken_aside() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:

@@ -22,7 +22,7 @@ from websearch_core.values import Outcome
 from websearch_mcp import render
 from websearch_mcp.cli import output, progress
 
-__all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "token_limit", "use"]
+__all__ = ["budgets", "configuration", "finish", "listed", "observer", "run", "token_limit", "toolsets", "use"]
 
 T = TypeVar("T")
 
@@ -55,6 +55,14 @@ def budgets(chosen: settings.Settings) -> dict[Operation, int]:
     """Operation → longest result of a call that does not say."""
     search, fetch = chosen.search.max_chars, chosen.fetch.max_chars
     return {"search": search, "posts": search, "sources": search, "map": search, "fetch": fetch}
+
+
+def toolsets(loaded: settings.LoadedConfiguration) -> tuple[str, ...]:
+    """The groups of tools to offer: those that were chosen, else the default ones and, where an upstream is configured, `hub`."""
+    from websearch_adapters.upstream.config import configured
+
+    chosen = loaded.settings.toolsets()
+    return (*chosen, "hub") if not loaded.settings.server.toolsets and configured(loaded).specs else chosen
 
 
 def token_limit(chosen: settings.Settings) -> Callable[[], AbstractContextManager[None]]:

@@ -73,6 +73,7 @@ def test_only_what_must_be_given_is_required(name: str) -> None:
         "web_map": ["url"],
         "x_search": ["query"],
         "switch_model": ["model"],
+        "find_tools": ["need"],
         "plan_intent": ["core_question", "query_type", "time_sensitivity"],
         "plan_complexity": ["session_id", "level", "estimated_sub_queries", "estimated_tool_calls", "justification"],
         "plan_sub_query": ["session_id", "id", "goal", "expected_output", "boundary"],
