@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from websearch_adapters.provider import day, page_text, snippet, stamp, unique, utc_now, web_address
+from websearch_adapters.provider import day, page_text, snippet, stamp, utc_now, web_address
 from websearch_adapters.search_box import kept, typed
+from websearch_core.citations import unite
 from websearch_core.errors import BadReply, EmptyResult, ProviderError, Unreachable, WebSearchError
 from websearch_core.hub.ports import Upstreams
 from websearch_core.hub.values import ToolReply
@@ -117,7 +118,7 @@ def sources_from_wire(binding: Binding, reply: ToolReply, query: SearchQuery) ->
     """
     data = _data(reply)
     found = _linked(_text(reply), binding.name) if data is None else _listed(binding, data)
-    hits = kept(unique(found), query)
+    hits = kept(unite(found), query)
     return SourceList(items=hits[: query.extra_sources or DEFAULT_RESULTS], provider=binding.name)
 
 
@@ -143,7 +144,7 @@ def links_from_wire(binding: Binding, reply: ToolReply, request: MapRequest) -> 
         BadReply: the place that the binding names is not there.
     """
     data = _data(reply)
-    found = unique(_linked(_text(reply), binding.name) if data is None else _listed(binding, data))
+    found = unite(_linked(_text(reply), binding.name) if data is None else _listed(binding, data))
     most = request.offset + request.limit
     links = tuple(Link(url=one.url, title=one.title) for one in found[:most])
     return SiteMap(root=request.url, links=links, provider=binding.name, truncated=len(found) > most)

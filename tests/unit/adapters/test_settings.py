@@ -342,7 +342,7 @@ UNUSABLE = [
     ("xai.web_search", 2, "2 is not true or false"),
     ("search.source_fallback", "source", "'source' is not one of sources, never (did you mean sources?)"),
     ("search.source_fallback", 1, "1 is not text one of sources, never"),
-    ("server.toolsets", "core,admn", "'admn' is not one of core, x, admin, planning (did you mean admin?)"),
+    ("server.toolsets", "core,admn", "'admn' is not one of core, x, admin, planning, hub (did you mean admin?)"),
     ("log.level", "LOUD", "'LOUD' is not one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ("engine.kind", "x\x1b[31m", "holds control characters"),
     ("engine.primary_model", "m" * 201, "not a model's name"),
