@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     mcp = commands.add_parser("mcp", help="serve MCP on stdin and stdout")
     mcp.add_argument("--config", metavar="FILE", help="settings file (WEBSEARCH_CONFIG)")
     mcp.add_argument(
-        "--toolsets", metavar="LIST", help="toolsets to publish: core,x,admin,planning (WEBSEARCH_TOOLSETS, server.toolsets)"
+        "--toolsets", metavar="LIST", help="toolsets to publish: core,x,admin,planning,hub (WEBSEARCH_TOOLSETS, server.toolsets)"
     )
     return top
 
