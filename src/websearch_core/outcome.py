@@ -43,7 +43,7 @@ from websearch_core.values import ErrorDetail, Note, Outcome
 __all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
 
 Operation: TypeAlias = Literal[
-    "search", "posts", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call"
+    "search", "posts", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call", "hub"
 ]
 O = TypeVar("O", bound=Outcome)  # noqa: E741 - the letter of the thing
 
@@ -116,6 +116,7 @@ CODES: dict[tuple[type, str, str], str] = {
     (EmptyResult, ANY, "fetch"): "fetch_no_content",
     (EmptyResult, ANY, "map"): "map_no_urls",
     (EmptyResult, ANY, "find"): "tools_not_found",
+    (EmptyResult, ANY, "hub"): "tools_not_found",
     (Unreachable, "upstream", "find"): "upstreams_connecting",
     (InvalidInput, "upstream", "call"): "tool_unknown",
     (NotAllowed, "upstream", "call"): "tool_not_allowed",

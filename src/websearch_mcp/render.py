@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 
 from websearch_core import budget, fence
-from websearch_core.hub.values import CallResult, FindResult, FoundTool
+from websearch_core.hub.values import CallResult, FindResult, FoundTool, UpstreamReport, UpstreamStatus
 from websearch_core.library import LibraryChange
 from websearch_core.values import (
     ConfigResult,
@@ -84,6 +84,8 @@ def for_people(outcome: Outcome) -> str:
         case LoginReport():
             lines += [f"{outcome.detail}{f' ({outcome.account})' if outcome.account else ''}"]
             lines += ["", f"kept in {outcome.file}"] if outcome.signed_in else []
+        case UpstreamReport():
+            lines += list(_upstreams(outcome))
         case SwitchResult():
             lines += [f"model: {outcome.previous_model} → {outcome.current_model}, kept in {outcome.config_file}"]
         case _:
@@ -232,6 +234,29 @@ def _tools(result: FindResult, nonce: str) -> Iterator[str]:
         yield "run one with call_tool"
     if result.next_offset is not None:
         yield f"more tools: find_tools with offset={result.next_offset}"
+
+
+def _upstreams(report: UpstreamReport) -> Iterator[str]:
+    yield from (f"- problem: {problem}" for problem in report.problems)
+    for entry in report.entries:
+        off = "" if entry.enabled else " · disabled"
+        yield f"- **{entry.name}** {entry.transport}{off}: {entry.target} · {entry.file}"
+    yield from (f"- **{status.name}** {_state(status)}" for status in report.statuses)
+    for tool in report.tools:
+        yield f"**{tool.id}** is {tool.standing.replace('_', ' ')}"
+        yield from (f"- {step}" for step in tool.steps)
+    yield from (f"    {line}" for line in report.log)
+    if report.detail:
+        yield report.detail
+
+
+def _state(status: UpstreamStatus) -> str:
+    facts = [f"{status.state} ({status.reason})" if status.reason else status.state, status.detail]
+    facts += [
+        f"{status.tools} tools" if status.state == "ready" else "",
+        f"log in: {status.login_url}" if status.login_url else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
 
 
 def _card(tool: FoundTool) -> str:

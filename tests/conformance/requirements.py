@@ -612,4 +612,11 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         X_SEARCH,
         "x_search is listed where xAI has a key or the toolset is chosen, and nothing else of the list changes by it.",
     ),
+    # the hub: the command
+    R(
+        "HUB-CLI-01",
+        "ADR 0022",
+        "A person adds, lists, switches and removes upstreams without editing a file, and no secret is shown.",
+    ),
+    R("HUB-CLI-02", "ADR 0022", "A person sees how each upstream stands, whatever the others do."),
 )

@@ -173,8 +173,9 @@ def test_a_round_trip_of_the_tool_list_loads_no_provider_and_no_parser(tmp_path:
     assert not any(name.startswith(("websearch_adapters.providers.", "websearch_adapters.extract.")) for name in loaded)
 
 
-def test_commands_that_serve_nobody_never_load_the_protocol_library(tmp_path: Path) -> None:
-    program = "import sys\nfrom websearch_mcp.cli.main import main\nassert main(['config', 'show']) == 0"
+@pytest.mark.parametrize("words", [["config", "show"], ["upstream", "list"]], ids=" ".join)
+def test_commands_that_serve_nobody_never_load_the_protocol_library(tmp_path: Path, words: list[str]) -> None:
+    program = f"import sys\nfrom websearch_mcp.cli.main import main\nassert main({words}) == 0"
     assert "mcp" not in loaded_after(program, tmp_path)
 
 

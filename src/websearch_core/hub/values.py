@@ -36,9 +36,12 @@ __all__ = [
     "PartKind",
     "Standing",
     "StdioTransport",
+    "ToolExplanation",
     "ToolReply",
     "Transport",
+    "UpstreamEntry",
     "UpstreamInfo",
+    "UpstreamReport",
     "UpstreamSpec",
     "UpstreamState",
     "UpstreamStatus",
@@ -257,6 +260,43 @@ class UpstreamStatus:
     retry_at: float | None = None
     """When the next connection is tried, in seconds of the clock of the machine; None when none is planned."""
     login_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamEntry:
+    """An upstream as it is configured, fit to be shown."""
+
+    name: str
+    transport: Literal["stdio", "http", "sse"]
+    target: str
+    """Its command or address, without secrets."""
+    enabled: bool
+    file: str
+    """Where its entry stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExplanation:
+    """Why a tool is or is not there for a model, step by step."""
+
+    id: str
+    standing: Standing
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamReport(Outcome):
+    """What a person is told of upstreams; each command fills its own part."""
+
+    entries: tuple[UpstreamEntry, ...] = ()
+    statuses: tuple[UpstreamStatus, ...] = ()
+    tools: tuple[ToolExplanation, ...] = ()
+    log: tuple[str, ...] = ()
+    """What a child process wrote to standard error last."""
+    detail: str = ""
+    """What was done."""
+    problems: tuple[str, ...] = ()
+    """Of the configuration."""
 
 
 # --- what a model asks of the hub, and what comes of it ------------------------------------------------------------

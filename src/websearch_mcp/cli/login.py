@@ -25,7 +25,7 @@ from websearch_core.errors import NotConfigured, OutOfTime, WebSearchError
 from websearch_core.values import LoginReport
 from websearch_mcp.cli import output, session
 
-__all__ = ["busy", "kept", "run", "stored"]
+__all__ = ["busy", "kept", "open_browser", "run", "stored"]
 
 RISK = (
     "note: a sign-in uses a client id that the vendor gave to a program of its own; that may breach its terms, and it can end "
@@ -137,7 +137,7 @@ async def _by_browser(loaded: LoadedConfiguration, client: OAuthClient, options:
         output.notice(f"\nSign in with a browser on this computer:\n\n  {address}\n")
         output.notice("If the page shows a code instead of coming back, paste the code, or the whole address, here.")
         if options.browser:
-            _open(address)
+            open_browser(address)
 
     async def keep(login: Login) -> None:
         _hide(loaded, login)
@@ -172,7 +172,7 @@ def _hide(loaded: LoadedConfiguration, login: Login) -> None:
             loaded.redact.learn(secret.value)
 
 
-def _open(address: str) -> None:
+def open_browser(address: str) -> None:
     """Open the browser, unless nobody would see it. In a process of its own: some browsers block, and talk."""
     is_remote = bool(os.environ.get("SSH_CONNECTION"))
     has_screen = sys.platform in {"win32", "darwin"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))

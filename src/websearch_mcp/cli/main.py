@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     _library(commands.add_parser("library", help="your own pages and files, searchable without network"))
     doctor = _common(commands.add_parser("doctor", help="check every part, show where settings come from"))
     doctor.add_argument("--live", action="store_true", help="probe the way a real call would; may cost")
+    _upstream(commands.add_parser("upstream", help="other MCP servers whose tools are served too"))
     _login(commands.add_parser("login", help="sign in with a subscription instead of a key"))
     _common(commands.add_parser("logout", help="forget the sign-in, here and at the issuer"))
     _config(commands.add_parser("config", help="show, explain or change settings"))
@@ -154,6 +155,44 @@ def _library(command: argparse.ArgumentParser) -> None:
     listing.add_argument("--limit", type=int, default=100, help="most entries")
     remove = _common(actions.add_parser("remove", help="forget a page, a file or all below a folder or address"))
     remove.add_argument("target", nargs="+", help="path or address")
+
+
+def _upstream(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = _common(actions.add_parser("add", help="name one, by a program to run or by its address"))
+    add.add_argument("name", help="letters, digits, - and single _")
+    add.add_argument("--url", help="address of the server")
+    add.add_argument("--type", choices=("stdio", "http", "sse"), help="transport, where the rest does not tell")
+    add.add_argument(
+        "--env", action="append", default=[], metavar="A=B", help="variable of the child; ${NAME} is put in at its start"
+    )
+    add.add_argument("--inherit-env", action="append", default=[], metavar="A", help="variable of ours that the child gets")
+    add.add_argument("--header", action="append", default=[], metavar="A=B", help="sent with each request; ${NAME} is put in")
+    add.add_argument("--cwd", help="folder of the child")
+    add.add_argument("--allow", action="append", default=[], metavar="TOOL", help="only these tools, such as 'get_*'")
+    add.add_argument("--deny", action="append", default=[], metavar="TOOL", help="none of these tools")
+    add.add_argument("--tool-timeout", type=float, metavar="S", help="seconds that a call may take")
+    add.add_argument("--replace", action="store_true", help="also when there is one of this name")
+    add.add_argument("--run", nargs=argparse.REMAINDER, metavar="PROGRAM", help="program with its arguments; comes last")
+    _common(actions.add_parser("list", help="what is configured, and what is wrong with it; connects to nobody"))
+    status = _common(actions.add_parser("status", help="connect, and show how each stands"))
+    status.add_argument("name", nargs="*", help="only these")
+    login = _common(actions.add_parser("login", help="log in at one, in a browser"))
+    login.add_argument("name")
+    login.add_argument("--no-browser", action="store_false", dest="browser", help="show the address, open nothing")
+    login.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds to wait for the browser")
+    for action, about in (
+        ("enable", "connect it from now on"),
+        ("disable", "leave it unconnected, its entry kept"),
+        ("remove", "forget it, its login and what was accepted of it"),
+        ("logs", "what its process wrote last"),
+    ):
+        _common(actions.add_parser(action, help=about)).add_argument("name")
+    explain = _common(actions.add_parser("explain", help="why a tool is or is not there for a model"))
+    explain.add_argument("tool", help="its id, or its raw name")
+    accept = _common(actions.add_parser("accept", help="take the present words of its tools, after reading them"))
+    accept.add_argument("name")
+    accept.add_argument("tool", nargs="?", help="only of this tool, by its raw name")
 
 
 def _login(command: argparse.ArgumentParser) -> None:
