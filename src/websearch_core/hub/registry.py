@@ -28,6 +28,7 @@ __all__ = [
     "findable",
     "forgotten",
     "listed",
+    "reaccepted",
     "respecified",
     "unmatched_patterns",
 ]
@@ -121,6 +122,18 @@ def accepted(registry: Registry, upstream: str, tool: str | None = None) -> tupl
     listing = registry.listings[upstream]
     present = {one.name: one.digest for one in reversed(listing.tools) if tool is None or one.name == tool}
     return _with(registry, dataclasses.replace(listing, digests={**listing.digests, **present}))
+
+
+def reaccepted(registry: Registry, upstream: str, digests: Mapping[str, str]) -> tuple[Registry, Diff]:
+    """With what another process accepted meanwhile: of a tool in `digests` those words count, of any other the ones of before.
+
+    Raises:
+        KeyError: there is no such upstream.
+    """
+    listing = registry.listings[upstream]
+    if all(listing.digests.get(name) == digest for name, digest in digests.items()):
+        return registry, Diff()
+    return _with(registry, dataclasses.replace(listing, digests={**listing.digests, **digests}))
 
 
 def forgotten(registry: Registry, upstream: str) -> tuple[Registry, Diff]:

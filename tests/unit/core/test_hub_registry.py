@@ -17,6 +17,7 @@ from websearch_core.hub.registry import (
     findable,
     forgotten,
     listed,
+    reaccepted,
     respecified,
     unmatched_patterns,
 )
@@ -132,6 +133,16 @@ def test_the_order_of_keys_in_a_schema_is_no_change() -> None:
     one = dataclasses.replace(FETCH, input_schema={"type": "object", "properties": {"a": {}, "b": {}}})
     other = dataclasses.replace(FETCH, input_schema={"properties": {"b": {}, "a": {}}, "type": "object"})
     assert one.digest == other.digest
+
+
+@pytest.mark.requirement("HUB-TOOLS-05")
+def test_what_another_process_accepted_counts_here_too() -> None:
+    changed = dataclasses.replace(FETCH, description="Other.")
+    after, _ = listed(holding(FETCH, POST), "a", [changed, POST])
+    assert reaccepted(after, "a", {"post": POST.digest}) == (after, Diff())
+    back, diff = reaccepted(after, "a", {"fetch": changed.digest, "gone": "0"})
+    assert (ids(back), diff) == (["a__fetch", "a__post"], Diff(added=("a__fetch",)))
+    assert back.listings["a"].digests["post"] == POST.digest
 
 
 def test_an_upstream_that_is_trusted_to_change_its_words_keeps_its_tools() -> None:
