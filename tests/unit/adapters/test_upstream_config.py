@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from websearch_adapters.settings import read
 from websearch_adapters.upstream.config import Configured, Entry, UpstreamsFile, configured, secrets_of, spec_of
-from websearch_adapters.upstream.digests import DigestFile
+from websearch_adapters.upstream.digests import MAX_TOOLS, DigestFile
 from websearch_core.errors import InvalidInput, NotConfigured
 from websearch_core.hub.values import HttpTransport, OAuthClient, StdioTransport, UpstreamSpec
 from websearch_core.testing.strategies import json_values
@@ -386,4 +386,21 @@ def test_accepted_words_outlive_the_process_and_a_damaged_file(tmp_path: Path) -
     (tmp_path / "digests.json").write_text("[")
     assert digests.read() == {}
     (tmp_path / "file").write_text("in the way")
-    assert not DigestFile(tmp_path / "file" / "digests.json").keep("a", {})
+    assert not DigestFile(tmp_path / "file" / "digests.json").keep("a", {"t": "1"})
+
+
+def test_a_process_does_not_take_back_what_another_one_accepted(tmp_path: Path) -> None:
+    server, person = DigestFile(tmp_path / "digests.json"), DigestFile(tmp_path / "digests.json")
+    server.keep("a", {"pay": "old"})
+    person.read()
+    person.keep("a", {"pay": "new"})
+    server.keep("a", {"pay": "old", "further": "1"})
+    assert person.read() == {"a": {"pay": "new", "further": "1"}}
+
+
+def test_names_without_end_are_forgotten_from_the_oldest(tmp_path: Path) -> None:
+    digests = DigestFile(tmp_path / "digests.json")
+    digests.keep("a", {"first": "0"})
+    digests.keep("a", {f"t{number}": "1" for number in range(MAX_TOOLS)})
+    kept = digests.read()["a"]
+    assert (len(kept), "first" in kept) == (MAX_TOOLS, False)
