@@ -98,12 +98,13 @@ class HubParts:
 
 
 class Watch:
-    """Looks every two seconds whether the configuration or a login changed, and tells the hub."""
+    """Looks every two seconds whether the configuration, a login or accepted words changed, and tells the hub."""
 
     def __init__(self, parts: HubParts, hub: Supervisor) -> None:
         self._parts = parts
         self._hub = hub
         self._files = self._state(parts.files)
+        self._words = self._state((parts.digests.path,))
         self._logins: dict[str, tuple[object, ...]] = {}
 
     async def run(self) -> None:
@@ -117,6 +118,9 @@ class Watch:
         if (files := self._state(self._parts.files)) != self._files:
             self._files = files
             self._hub.apply(self._parts.read().specs)
+        if (words := self._state((self._parts.digests.path,))) != self._words:
+            self._words = words
+            self._hub.reaccept(self._parts.digests.read())
         for status in self._hub.statuses():
             if status.state == "needs_auth":
                 self._look_for_login(status.name)

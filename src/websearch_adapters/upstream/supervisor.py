@@ -181,6 +181,12 @@ class Supervisor:
         self._on_digests(upstream, self._registry.listings[upstream].digests)
         self.stepped(self._keepers[upstream])
 
+    def reaccept(self, digests: Mapping[str, Mapping[str, str]]) -> None:
+        """Take what another process accepted: upstream → raw tool → words."""
+        for name in digests.keys() & self._keepers.keys():
+            self._now_listed(registry.reaccepted(self._registry, name, digests[name]))
+            self.stepped(self._keepers[name])
+
     def logged_in(self, upstream: str) -> None:
         """There are credentials that were not there before."""
         self._keepers[upstream].send(LoggedIn())
