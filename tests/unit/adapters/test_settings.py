@@ -890,3 +890,11 @@ def test_x_is_offered_where_it_can_work_and_asked_by_a_model_that_xai_knows(
     chosen = configured(tmp_path, **environ).settings
 
     assert (chosen.posts_model(), chosen.toolsets()) == (model, toolsets)
+
+
+def test_x_is_offered_to_a_login_too(tmp_path: Path) -> None:
+    login = configured(tmp_path).settings.login_file
+    login.parent.mkdir(parents=True)
+    login.write_text("{}", encoding="utf-8")
+
+    assert configured(tmp_path).settings.toolsets() == ("core", "x", "admin")

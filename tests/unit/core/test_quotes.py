@@ -124,6 +124,16 @@ def test_no_more_quotes_than_can_be_of_use_are_taken() -> None:
     assert len(quotes.quotes_in(text)) == quotes.MAX_QUOTES
 
 
+@pytest.mark.parametrize(
+    "hostile", ['"', "“", "> ", "- > a\n", f"[a]({A})\n> x\n\n", f'{A}: "x" ', "[", f"> x\n{A}\n", '"a"\n\n']
+)
+def test_a_hostile_answer_is_searched_to_its_end(hostile: str) -> None:
+    """Nothing in it makes the search quadratic: then these texts would take hours."""
+    text = hostile * (quotes.MAX_SEARCHED_CHARS // len(hostile))
+
+    assert len(quotes.quotes_in(text + text)) <= 2
+
+
 @pytest.mark.requirement("X-QUOTE-02")
 @pytest.mark.parametrize(
     ("page", "quote"),
