@@ -197,6 +197,19 @@ async def test_closing_ends_every_process_and_the_worker_can_be_used_again() -> 
     assert children(os.getpid()) == before
 
 
+async def test_closing_ends_the_calls_that_run_and_those_that_wait() -> None:
+    made = Worker(processes=1)
+    before = children(os.getpid())
+    calls = [asyncio.ensure_future(made.read(heavy(16_000_000))) for _ in range(4)]
+    while len(made._calls) < 4 or children(os.getpid()) == before:
+        await asyncio.sleep(0)
+    await made.aclose()
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [BadReply] * 4
+    assert all("the reader was closed" in str(outcome) for outcome in outcomes)
+    assert children(os.getpid()) == before
+
+
 @pytest.mark.parametrize("python", ["/nowhere/python", "/bin/false"])
 async def test_where_no_process_can_be_started_the_operator_is_told(python: str) -> None:
     made = Worker(python=python)

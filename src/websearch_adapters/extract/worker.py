@@ -135,6 +135,8 @@ class Worker:
             self._idle.append(self._free())
 
     def _served(self, call: _Call, task: str, document: Document) -> frames.Frame:
+        if call.unwanted:
+            raise _stopped(document)
         process = self._free()
         if not call.begin(process):
             self._idle.append(process)
@@ -229,12 +231,12 @@ class _Call:
         self._process: _Process | None = None
         self._timer: threading.Timer | None = None
         self._began = 0.0
-        self._unwanted = False
+        self.unwanted = False
 
     def begin(self, process: _Process) -> bool:
         """Whether the call is still wanted; from now on to kill it is to kill the process."""
         with self._lock:
-            if self._unwanted:
+            if self.unwanted:
                 return False
             self._process, self._began = process, time.monotonic()
             self._timer = _timer(self._limits.time_s + GRACE_S, process.kill)
@@ -250,13 +252,13 @@ class _Call:
     def kill(self) -> None:
         """The call is no longer wanted."""
         with self._lock:
-            self._unwanted = True
+            self.unwanted = True
             if self._process is not None:
                 self._process.kill()
 
     def why_over(self, document: Document, status: int) -> WebSearchError:
         """Why the process ended instead of replying."""
-        if self._unwanted:
+        if self.unwanted:
             return _stopped(document)
         if time.monotonic() - self._began >= self._limits.time_s:
             return failure(TooCostly, document, f"takes more than {self._limits.time_s:g} s to read", ELSEWHERE)
