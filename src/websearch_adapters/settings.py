@@ -766,6 +766,7 @@ PARTS: dict[str, type[Any]] = {
     "cache": CacheSettings,
     "x": XSettings,
     "server": ServerSettings,
+    "fence": FenceSettings,
     "hub": HubSettings,
     "log": LogSettings,
 }

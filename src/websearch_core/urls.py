@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from websearch_core.errors import InvalidInput
 
@@ -72,13 +72,13 @@ def host_matches(url_or_host: str, domain: str) -> bool:
 def path_matches(url: str, patterns: Sequence[str]) -> bool:
     """Whether the path, with its query, fits one of the patterns without `!`, if there are any, and none of the others.
 
-    `*` stands for any characters, also slashes; everything else for itself. A pattern fits from the path's first slash to its
-    end: `/docs/*` means everything below `/docs/`.
+    `*` stands for any characters, also slashes; everything else for itself, escaped or not. A pattern fits from the path's
+    first slash to its end: `/docs/*` means everything below `/docs/`.
     """
     parts = _split(url)
-    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}" if parts else ""
-    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
-    unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    path = unquote(f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}") if parts else ""
+    wanted = [unquote(pattern) for pattern in patterns if not pattern.startswith("!")]
+    unwanted = [unquote(pattern[1:]) for pattern in patterns if pattern.startswith("!")]
     return (not wanted or any(_fits(path, pattern) for pattern in wanted)) and not any(_fits(path, one) for one in unwanted)
 
 

@@ -8,7 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -97,10 +97,10 @@ class Wire:
             assert message is not None, f"the server ended:\n{self.stderr}"
             self.messages.append(message)
 
-    def until(self, method: str) -> dict[str, Any]:
-        """The first notification of this method."""
+    def until(self, method: str, holds: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+        """The first notification of this method of which that holds."""
         while True:
-            found = next((one for one in self.messages if one.get("method") == method), None)
+            found = next((one for one in self.messages if one.get("method") == method and holds(one)), None)
             if found is not None:
                 return found
             message = self._arrived.get(timeout=WAIT_S)

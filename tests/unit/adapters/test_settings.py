@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -18,6 +19,7 @@ import pytest
 
 import websearch_core
 from websearch_adapters.settings import (
+    PARTS,
     Declared,
     LoadedConfiguration,
     Settings,
@@ -898,3 +900,9 @@ def test_x_is_offered_to_a_login_too(tmp_path: Path) -> None:
     login.write_text("{}", encoding="utf-8")
 
     assert configured(tmp_path).settings.toolsets() == ("core", "x", "admin")
+
+
+def test_every_section_of_the_settings_can_be_set() -> None:
+    """A section that is missing in the table keeps its defaults whatever the environment says."""
+    sections = {item.name for item in dataclasses.fields(Settings) if dataclasses.is_dataclass(getattr(Settings(), item.name))}
+    assert sections == set(PARTS)

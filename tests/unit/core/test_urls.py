@@ -296,6 +296,8 @@ def test_bare_addresses_are_found_in_prose(text: str, found: list[str]) -> None:
         ("/ab", ("/a*b*b",), False),
         ("/a[1]+", ("/a[1]+",), True),
         ("/aba", ("/ab*ba",), False),
+        ("/%E5%85%B3%E4%BA%8E/a", ("/关于/*",), True),
+        ("/关于", ("/%E5%85%B3%E4%BA%8E",), True),
     ],
 )
 def test_patterns_choose_paths(path: str, patterns: tuple[str, ...], fits: bool) -> None:
