@@ -92,7 +92,7 @@ class GeneratedWeb:
         self.prompts.append(user)
         request = json.loads(user.partition("\n")[2])
         question = self._questions.get(request["query"])
-        passages = list(_given(request) or self._searched(request["query"]))
+        passages = list(_given(request)) or list(self._searched(request["query"]))
         text = _told(question, passages)
         chunk = {
             "object": "chat.completion.chunk",

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from quality.web import Document, Question, World
 
-__all__ = ["Interval", "duplicate_rate", "first_good", "hit", "interval", "ndcg", "paired", "tokens"]
+__all__ = ["Interval", "duplicate_rate", "first_good", "hit", "interval", "ndcg", "paired", "ratio", "tokens"]
 
 RESAMPLES = 2_000
 
@@ -73,6 +73,18 @@ def interval(values: Sequence[float], *, of: Callable[[Sequence[float]], float] 
 def paired(first: Sequence[float], second: Sequence[float]) -> Interval:
     """How much better the first is, question by question."""
     return interval([one - other for one, other in zip(first, second, strict=True)])
+
+
+def ratio(costs: Sequence[float], gains: Sequence[float], *, seed: int = 1) -> Interval:
+    """What one gain costs over all questions, and its bounds, by resampling questions."""
+    rng = random.Random(seed)
+    pairs = list(zip(costs, gains, strict=True))
+
+    def of(drawn: Sequence[tuple[float, float]]) -> float:
+        return sum(cost for cost, _ in drawn) / max(sum(gain for _, gain in drawn), 1.0)
+
+    drawn = sorted(of(rng.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))
+    return Interval(of(pairs), drawn[round(RESAMPLES * 0.025)], drawn[round(RESAMPLES * 0.975) - 1])
 
 
 def tokens(text: str) -> int:

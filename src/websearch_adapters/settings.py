@@ -274,6 +274,11 @@ class SearchSettings:
     fallback_sources: int = option(
         5, env=("GROK_SEARCH_FALLBACK_SOURCES",), ge=1, le=20, help="Pages to return when the engine fails."
     )
+    feed: bool = option(
+        False,
+        help="Ask the finders first and give what they found to the engine as data; for engines that search badly or not at all. "
+        "The engine starts up to 8 s later.",
+    )
     verify: str = option(
         "off",
         choices=("off", "cheap", "full"),

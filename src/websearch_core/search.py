@@ -35,6 +35,7 @@ from websearch_core.ranking import Ranking
 from websearch_core.values import (
     Answer,
     ErrorDetail,
+    FedQuery,
     FetchRequest,
     Note,
     Page,
@@ -66,6 +67,11 @@ class SearchRules:
     verify: Verify = "off"
     """For a query that does not say: how many of the cited pages to check."""
     deadline_s: float = 270.0
+    feed: bool = False
+    """Ask the finder first, and give what it found to the engine as data."""
+    feed_allowance_s: float = 8.0
+    """How long the engine waits for that."""
+    fed_sources: int = 8
     extras_allowance_s: float = 20.0
     """The finder's own time, from the start of the call."""
     contents: int = 5
@@ -111,10 +117,11 @@ class Search:
         clock = _Clock(min(within_s or self.rules.deadline_s, self.rules.deadline_s))
         with self.observe.span("search", engine=self.engine.name) as span:
             async with AsyncExitStack() as asked, AsyncExitStack() as joined:
-                finding = await self._find(query, clock, joined)
+                finding = await self._find(query, clock, joined, fallback=self.rules.feed)
+                put = await self._fed(query, finding, clock)
                 asking, answer = None, _NO_ENGINE
                 for attempt in range(0 if self._no_engine else 2):
-                    asking = await self._ask(query, attempt, asked)
+                    asking = await self._ask(put, attempt, asked)
                     await asyncio.wait({asking}, timeout=clock.left(reserve=0.0 if finding else self._reserve(clock)))
                     answer = self._verified(settled(asking, "grok"), query)
                     if not isinstance(answer, Unverified):
@@ -135,6 +142,17 @@ class Search:
             span.note(outcome=result.error or result.status, sources=len(result.sources))
         await self._keep(query, result, also_errors=bool(result.pending_until))
         return self._fitted(result, query)
+
+    async def _fed(self, query: SearchQuery, finding: asyncio.Task[SourceList] | None, clock: _Clock) -> SearchQuery:
+        """The question as the engine gets it: with what the finder found in time, where the operator wants that."""
+        if not self.rules.feed or self._no_engine or finding is None:
+            return query
+        await asyncio.wait({finding}, timeout=clock.left(until=self.rules.feed_allowance_s))
+        found = self._ranked(query, settled(finding, self._asked)) if finding.done() else None
+        if not isinstance(found, SourceList) or not found.items:
+            return query
+        given = {one.name: getattr(query, one.name) for one in dataclasses.fields(query)}
+        return FedQuery(**given, found=found.items[: self.rules.fed_sources])
 
     async def _ask(self, query: SearchQuery, attempt: int, joined: AsyncExitStack) -> asyncio.Task[Answer]:
         """The engine's run for this question, perhaps begun by another caller; it may take the operator's whole limit."""
@@ -252,21 +270,25 @@ class Search:
 
     def _composed(self, query: SearchQuery, answer: Answer | WebSearchError, found: Found, session_id: str) -> SearchResult:
         """The whole result, before it is cut to size."""
-        if isinstance(found, SourceList):
-            items, notes = merge.filtered(found.items, query, today=self._today())
-            ranked = self.ranking([items], query.query, today=self._today(), fresh=query.fresh_within != "any")
-            folded = (Note(code="copies_folded", text=f"{ranked.folded} copies of listed pages were left out"),) * (
-                ranked.folded > 0
-            )
-            found = dataclasses.replace(found, items=ranked.sources, notes=(*found.notes, *notes, *folded))
+        found = self._ranked(query, found)
         empty = SearchResult(session_id=session_id)
         if isinstance(answer, Answer):
             return _answered(empty, answer, found, _wanted(query, self.rules))
         if self._no_engine:
-            return _extracts(empty, found, limit=max(_wanted(query, self.rules), self.rules.fallback_sources))
+            limit = max(_wanted(query, self.rules), self.rules.fallback_sources)
+            return _extracts(empty, found, limit=limit, brief=query.include_content)
         if self.rules.source_fallback == "never":
             found = None
         return _fallback(empty, answer, found, limit=self.rules.fallback_sources)
+
+    def _ranked(self, query: SearchQuery, found: Found) -> Found:
+        """What was found with its filters kept, copies folded, best first."""
+        if not isinstance(found, SourceList):
+            return found
+        items, notes = merge.filtered(found.items, query, today=self._today())
+        ranked = self.ranking([items], query.query, today=self._today(), fresh=query.fresh_within != "any")
+        told = [Note(code="copies_folded", text=f"{ranked.folded} copies of listed pages were left out")] if ranked.folded else []
+        return dataclasses.replace(found, items=ranked.sources, notes=(*found.notes, *notes, *told))
 
     async def _checked(self, query: SearchQuery, result: SearchResult, clock: _Clock) -> SearchResult:
         """The result with its citations checked against their pages, where that is asked for and there is an answer."""
@@ -370,13 +392,16 @@ def _incomplete(result: SearchResult, cut: Note) -> SearchResult:
     return dataclasses.replace(result, status="partial_success", partial=True, error_detail=detail, next_action=action)
 
 
-def _extracts(empty: SearchResult, found: Found, *, limit: int) -> SearchResult:
-    """The result without any engine: verbatim passages, labelled as such."""
+def _extracts(empty: SearchResult, found: Found, *, limit: int, brief: bool) -> SearchResult:
+    """The result without any engine: verbatim passages, labelled as such; `brief` where the pages' own texts follow."""
     if not isinstance(found, SourceList) or not found.items:
         return _nothing(empty, (), found)
     items = found.items[:limit]
     lead = f"Verbatim extracts from {len(items)} pages found by {found.provider}; no model wrote or checked them."
-    extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in items)
+    if brief:
+        lead = f"{len(items)} pages found by {found.provider}, verbatim with the sources; no model wrote or checked them."
+    told = () if brief else items
+    extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in told)
     return dataclasses.replace(
         empty,
         content="\n\n".join([lead, *(extract.rstrip() for extract in extracts)]),

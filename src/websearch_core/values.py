@@ -11,7 +11,7 @@ import functools
 import math
 import re
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, ClassVar, Literal, NoReturn, TypeAlias, get_args, get_origin, get_type_hints
@@ -28,6 +28,7 @@ __all__ = [
     "Depth",
     "ErrorDetail",
     "Evidence",
+    "FedQuery",
     "FetchRequest",
     "FetchResult",
     "Freshness",
@@ -125,6 +126,17 @@ class SearchQuery:
         _require_text("query", self.query)
         _require_domains("include_domains", self.include_domains)
         _require_domains("exclude_domains", self.exclude_domains)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FedQuery(SearchQuery):
+    """A question together with what finders found for it, for the engine; nobody asks with it from outside."""
+
+    found: Sequence[Source] = ()
+    """Best first."""
+
+    def __post_init__(self) -> None:
+        """The question was checked when it came in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -239,6 +239,7 @@ class _Parts:
             extra_sources=self._settings.extra_sources(),
             fallback_sources=chosen.fallback_sources,
             candidates=chosen.candidates,
+            feed=chosen.feed,
             verify=chosen.verify,  # type: ignore[arg-type] # checked by its choices
             inline_sources=chosen.inline_sources,
             deadline_s=chosen.deadline_s,

@@ -286,6 +286,6 @@ def _listed(sources: tuple[Source, ...], nonce: str, *, first: int) -> Iterator[
     for number, source in enumerate(sources, first):
         facts = ", ".join(fact for fact in (source.provider, source.published, source.evidence) if fact)
         yield f"[{number}] {source.url} ({facts})"
-        body = "\n".join(part for part in (source.title, source.description, source.content) if part)
+        body = "\n".join(part for part in (source.title, source.content or source.description) if part)
         if body:
             yield fence.fenced(body, origin=source.url, nonce=nonce)

@@ -611,6 +611,10 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "X-TOOL-01",
         X_SEARCH,
         "x_search is listed where xAI has a key or the toolset is chosen, and nothing else of the list changes by it.",
+    R(
+        "OURS-FEED-01",
+        "ADR 0047",
+        "With `search.feed` the engine gets the best found pages as data that no page can break out of.",
     ),
     # the hub: the command
     R(
