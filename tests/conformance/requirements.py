@@ -611,6 +611,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "X-TOOL-01",
         X_SEARCH,
         "x_search is listed where xAI has a key or the toolset is chosen, and nothing else of the list changes by it.",
+    ),
     R(
         "OURS-FEED-01",
         "ADR 0047",
