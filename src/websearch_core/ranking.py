@@ -277,7 +277,7 @@ def _is_copy(source: Source, other: Source, own: Sketch, its: Sketch, asked: fro
 def _same_headline(source: Source, other: Source, asked: frozenset[str]) -> bool:
     """Whether both have one long title that says more than the question, on different hosts."""
     words = frozenset(searchable(source.title).split())
-    telling = len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 3 and not _ASKS.search(source.title)
+    telling = len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 2 and not _ASKS.search(source.title)
     return telling and words == frozenset(searchable(other.title).split()) and urls.host(source.url) != urls.host(other.url)
 
 
