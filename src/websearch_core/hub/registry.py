@@ -198,7 +198,7 @@ def _combined(
 ) -> tuple[Registry, Diff]:
     """The catalog of all entries; one that is equal to an entry of before is that entry itself."""
     before = {(one.upstream, one.id, one.tool.name, one.standing): one for one in registry.catalog.tools}
-    entries = sorted(itertools.chain.from_iterable(judged.values()), key=lambda one: (one.id, one.upstream))
+    entries = sorted(itertools.chain.from_iterable(judged.values()), key=lambda one: (one.id, one.upstream, one.tool.name))
     catalog = Catalog(
         tools=tuple(
             _same(before.get((one.upstream, one.id, one.tool.name, one.standing)), one) for one in _without_clashes(entries)

@@ -8,6 +8,7 @@ import itertools
 import pytest
 
 from websearch_core.hub import registry as registry_module
+from websearch_core.hub.names import tool_id
 from websearch_core.hub.registry import (
     Diff,
     Registry,
@@ -176,6 +177,29 @@ def test_a_name_that_is_listed_twice_is_reported_and_the_first_one_counts() -> N
     assert [one.why for one in registry.catalog.tools if one.standing == "clashing"] == [
         "its upstream lists the name twice; the first one counts"
     ]
+
+
+def two_of_one_id() -> tuple[str, str]:
+    """Two raw names whose aliases are the same by chance: one pair in 77,000 names or so."""
+    seen: dict[str, str] = {}
+    for signs in itertools.product("./ :;,!?", repeat=6):
+        raw = "x" + "".join(signs)
+        name = tool_id("a", raw)
+        if name in seen:
+            return seen[name], raw
+        seen[name] = raw
+    raise AssertionError("no two names have one alias")
+
+
+@pytest.mark.requirement("HUB-NAME-04")
+def test_of_two_tools_that_have_one_id_by_chance_the_same_one_keeps_it_always_and_the_other_is_reported() -> None:
+    names = two_of_one_id()
+    tools = [UpstreamTool(name=name) for name in names]
+    told = {
+        tuple((one.tool.name, one.standing, one.why) for one in holding(*order).catalog.tools) for order in (tools, tools[::-1])
+    }
+    ((first, second),) = told
+    assert (first[1], second[1:]) == ("visible", ("clashing", f"its id is taken by {first[0]!r} of a"))
 
 
 @pytest.mark.requirement("HUB-TOOLS-06")
