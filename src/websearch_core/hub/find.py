@@ -12,8 +12,8 @@ from websearch_core.errors import EmptyResult, NotConfigured, Unreachable, WebSe
 from websearch_core.events import SILENT, Observer
 from websearch_core.hub.index import ToolIndex, ToolMatch
 from websearch_core.hub.ports import SERVICE, Upstreams
-from websearch_core.hub.values import Catalog, FindRequest, FindResult, FoundTool, UpstreamState
-from websearch_core.values import Json
+from websearch_core.hub.values import Catalog, FindRequest, FindResult, FoundTool, UpstreamState, UpstreamStatus
+from websearch_core.values import Json, Note
 
 __all__ = ["FindTools"]
 
@@ -21,6 +21,8 @@ DESCRIPTION_CHARS = 2_048
 TITLE_CHARS = 200
 RESERVE_CHARS = 400
 """Kept free for the envelope's words."""
+MOST_NAMED = 5
+"""Upstreams that are named as awaited; of more, the number is told."""
 WORDY = frozenset({"description", "title", "examples", "$comment", "default"})
 """Keywords of a schema that a call can do without."""
 
@@ -41,18 +43,24 @@ class FindTools:
         """
         catalog = self.upstreams.catalog()
         self.index.update(catalog)
+        statuses = self.upstreams.statuses()
+        # one that failed before it listed anything is out of reach, and waiting for it is of no use
+        awaited = tuple(one.name for one in statuses if one.state == "initializing" and one.name in catalog.discovering)
         with self.observe.span("find", tools=len(self.index)) as span:
             found = self.index.search(request.need, upstream=request.upstream, offset=request.offset, limit=request.limit)
-            base = FindResult(total=found.total, searched=len(self.index), discovering=catalog.discovering)
+            base = FindResult(
+                total=found.total, searched=len(self.index), discovering=awaited[:MOST_NAMED], notes=_left_out(catalog)
+            )
             if not found.items:
                 span.note(outcome="empty")
-                return outcome.failed(base, self._nothing(request, catalog, found.total), "find")
+                return outcome.failed(base, _nothing(request, statuses, awaited, found.total), "find")
             span.note(outcome="success", found=found.total)
-        result = self._fitted(base, found.items, request)
-        return outcome.partly(result, _awaited(catalog.discovering), "find") if catalog.discovering else result
+        base = outcome.partly(base, _awaited(awaited), "find") if awaited else base
+        return self._fitted(base, found.items, request, {status.name: status.state for status in statuses})
 
-    def _fitted(self, base: FindResult, matches: tuple[ToolMatch, ...], request: FindRequest) -> FindResult:
-        states = {status.name: status.state for status in self.upstreams.statuses()}
+    def _fitted(
+        self, base: FindResult, matches: tuple[ToolMatch, ...], request: FindRequest, states: Mapping[str, UpstreamState]
+    ) -> FindResult:
         room = request.max_chars - RESERVE_CHARS - budget.json_chars(base)
         tools: list[FoundTool] = []
         for match in matches:
@@ -66,29 +74,37 @@ class FindTools:
         after = request.offset + len(tools)
         return dataclasses.replace(base, tools=tuple(tools), next_offset=after if after < base.total else None)
 
-    def _nothing(self, request: FindRequest, catalog: Catalog, total: int) -> WebSearchError:
-        """Why nothing is shown, by who can help."""
-        statuses = self.upstreams.statuses()
-        if not statuses:
-            return NotConfigured("no upstream is configured", provider=SERVICE, hint="Add one with: websearch upstream add")
-        if request.offset and total:
-            return EmptyResult(f"only {total} tools fit", hint=f"Use an offset below {total}.")
-        if request.upstream and request.upstream not in {status.name for status in statuses}:
-            known = ", ".join(status.name for status in statuses[:20])
-            return EmptyResult("there is no such upstream", hint=f"Leave upstream out, or use one of: {known}.")
-        if catalog.discovering:
-            return _awaited(catalog.discovering)
-        out = [f"{status.name} ({status.state})" for status in statuses if status.state != "ready"]
-        hint = "Describe in other words what the tool should do."
-        return EmptyResult("no tool fits", hint=f"{hint} Out of reach now: {', '.join(out[:20])}." if out else hint)
+
+def _nothing(request: FindRequest, statuses: tuple[UpstreamStatus, ...], awaited: tuple[str, ...], total: int) -> WebSearchError:
+    """Why nothing is shown, by who can help."""
+    if not statuses:
+        return NotConfigured("no upstream is configured", provider=SERVICE, hint="Add one with: websearch upstream add")
+    if request.offset and total:
+        return EmptyResult(f"only {total} tools fit", hint=f"Use an offset below {total}.")
+    if request.upstream and request.upstream not in {status.name for status in statuses}:
+        known = ", ".join(status.name for status in statuses[:20])
+        return EmptyResult("there is no such upstream", hint=f"Leave upstream out, or use one of: {known}.")
+    if awaited:
+        return _awaited(awaited)
+    out = [f"{status.name} ({status.state})" for status in statuses if status.state != "ready"]
+    hint = "Describe in other words what the tool should do."
+    return EmptyResult("no tool fits", hint=f"{hint} Out of reach now: {', '.join(out[:20])}." if out else hint)
 
 
 def _awaited(discovering: tuple[str, ...]) -> Unreachable:
-    names = ", ".join(discovering[:20])
+    more = len(discovering) - MOST_NAMED
+    names = ", ".join(discovering[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     return Unreachable(
         f"the tools of these upstreams are still awaited: {names}",
         provider=SERVICE,
         hint="If no tool fits, call find_tools again in a few seconds.",
+    )
+
+
+def _left_out(catalog: Catalog) -> tuple[Note, ...]:
+    return tuple(
+        Note(code="tools_left_out", text=f"{upstream} lists {count} tools more than are kept", provider=SERVICE)
+        for upstream, count in catalog.left_out.items()
     )
 
 

@@ -46,6 +46,8 @@ class Listing:
     instructions: str = ""
     digests: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Accepted words: raw tool name → digest. Outlives the tool's absence."""
+    left_out: int = 0
+    """Tools that it lists beyond those that are kept."""
     awaited: bool = True
     """Whether its first list is still to come."""
 
@@ -103,13 +105,21 @@ def listed(registry: Registry, upstream: str, tools: Iterable[UpstreamTool], *, 
         KeyError: there is no such upstream.
     """
     listing = registry.listings[upstream]
-    new = tuple(itertools.islice(tools, MAX_TOOLS))
+    everything = tuple(tools)
+    new = everything[:MAX_TOOLS]
     now = {tool.name: tool.digest for tool in reversed(new)}
     known = {**listing.digests, **now} if listing.spec.accept_changes else {**now, **listing.digests}
     absent = [name for name in listing.digests if name not in now]
     for name in absent[: max(len(absent) - MAX_TOOLS, 0)]:
         del known[name]
-    listing = dataclasses.replace(listing, tools=new, instructions=instructions, digests=known, awaited=False)
+    listing = dataclasses.replace(
+        listing,
+        tools=new,
+        instructions=instructions,
+        digests=known,
+        left_out=len(everything) - len(new),
+        awaited=False,
+    )
     return _with(registry, listing)
 
 
@@ -205,6 +215,7 @@ def _combined(
         ),
         instructions={name: one.instructions for name, one in sorted(listings.items()) if one.instructions and one.tools},
         discovering=tuple(name for name, one in sorted(listings.items()) if one.awaited and one.spec.enabled),
+        left_out={name: one.left_out for name, one in sorted(listings.items()) if one.left_out},
     )
     if catalog == registry.catalog:
         catalog = registry.catalog

@@ -226,7 +226,9 @@ class Catalog:
     instructions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """What an upstream that has tools says of itself; untrusted text."""
     discovering: tuple[str, ...] = ()
-    """Upstreams whose first tools are still awaited."""
+    """Upstreams that have not listed any tools yet, whether they will or not."""
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Upstreams that list more tools than are kept, and how many."""
 
 
 # --- how an upstream stands ---------------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ class FindResult(Outcome):
     searched: int = 0
     """How many tools there are."""
     discovering: tuple[str, ...] = ()
-    """Upstreams whose tools are still awaited."""
+    """The first few upstreams whose tools are still awaited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

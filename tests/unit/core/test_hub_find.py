@@ -9,7 +9,8 @@ import pytest
 from websearch_core import budget
 from websearch_core.errors import InvalidInput
 from websearch_core.hub.find import FindTools
-from websearch_core.hub.values import FindRequest, StdioTransport, UpstreamSpec, UpstreamTool
+from websearch_core.hub.registry import MAX_TOOLS
+from websearch_core.hub.values import FindRequest, StdioTransport, UpstreamSpec, UpstreamState, UpstreamTool
 from websearch_core.testing.fakes import ECHO, FakeUpstreams, RecordingObserver
 from websearch_core.values import Json, as_plain
 
@@ -67,6 +68,20 @@ async def test_while_tools_are_awaited_a_result_is_partial_and_says_of_whom() ->
     assert (nothing.status, nothing.error) == ("error", "upstreams_connecting")
 
 
+async def test_an_upstream_that_failed_before_it_listed_anything_is_not_waited_for() -> None:
+    upstreams = FakeUpstreams({"post": MAIL, "broken": ()}, states={"broken": "initializing"})
+    upstreams.states["broken"] = "unavailable"
+    result = await FindTools(upstreams=upstreams)(FindRequest(need="mail"))
+    assert upstreams.catalog().discovering == ("broken",)
+    assert (result.status, result.discovering) == ("success", ())
+
+
+async def test_tools_beyond_those_that_are_kept_are_told() -> None:
+    many = [tool(f"mail_{number}") for number in range(MAX_TOOLS + 3)]
+    result = await FindTools(upstreams=FakeUpstreams({"post": many}))(FindRequest(need="mail"))
+    assert [note.text for note in result.notes] == ["post lists 3 tools more than are kept"]
+
+
 async def test_nothing_that_fits_is_a_failure_that_says_what_is_out_of_reach() -> None:
     upstreams = FakeUpstreams({"post": MAIL, "web": ()}, states={"web": "needs_auth"})
     result = await FindTools(upstreams=upstreams)(FindRequest(need="zeppelin"))
@@ -91,10 +106,11 @@ async def test_the_state_of_an_upstream_that_is_not_ready_stands_at_its_tools() 
 
 
 @pytest.mark.requirement("HUB-FIND-05")
-@pytest.mark.parametrize("max_chars", [1_000, 3_000, 24_000])
+@pytest.mark.parametrize("max_chars", [2_000, 3_000, 24_000])
 async def test_a_result_fits_its_budget_and_the_rest_is_found_by_offset(max_chars: int) -> None:
     tools = [tool(f"mail_{number}", "Mail. " * 300, schema=wordy(20)) for number in range(12)]
-    find = FindTools(upstreams=FakeUpstreams({"post": tools}))
+    slow: dict[str, UpstreamState] = {"slow" * 8 + str(number): "initializing" for number in range(6)}
+    find = FindTools(upstreams=FakeUpstreams({"post": tools, **dict.fromkeys(slow, ())}, states=slow))
     seen: list[str] = []
     offset: int | None = 0
     while offset is not None:
