@@ -129,7 +129,7 @@ async def test_what_is_left_behind_is_noticed() -> None:
         await asyncio.Event().wait()
 
     deaf = Hanging(part=FakeUpstreamLink(script=gate), entered=gate.until_entered, left=never)
-    await refused(suite.test_leaves_nothing_open_when_a_call_is_cancelled(deaf, "echo", ARGUMENTS))
+    await refused(suite.test_a_cancelled_call_ends_at_once_and_the_other_side_is_told(deaf, "echo", ARGUMENTS))
 
 
 class Changeable(FakeUpstreams):

@@ -4,7 +4,7 @@ Run as `python -S -E lab.py SCRIPT`, the script being JSON:
 
 - `behaviour`: `good` (default), `silent` (reads, never answers), `crash` (leaves at once), `garbage` (writes noise and no message),
   `noisy` (noise around good messages), `strict` (leaves when the first request is not `initialize`), `deaf` (ignores the end of its
-  input and SIGTERM), `parent` (starts a grandchild that holds its pipes).
+  input and SIGTERM), `mute` (lists its tools and answers no call), `parent` (starts a grandchild that holds its pipes).
 - `tools`: names of further tools, each answering with its own name and its arguments; or whole tool objects as of `tools/list`.
 - `page`: tools per page; 0 for all in one. `loop`: the cursor never ends.
 - `ledger`: a file that gets a line for each start and each call of a tool.
@@ -141,6 +141,11 @@ class Lab:
     def call(self, asked: Any, name: str, arguments: dict[str, Any]) -> None:  # noqa: C901 - one case for each tool
         text = str(arguments.get("text", ""))
         self.ledger(f"call {name}")
+        if self.behaviour == "mute":
+            return
+        if name not in {tool["name"] for tool in self.tools}:
+            self.send({"id": asked, "error": {"code": -32602, "message": "Unknown tool"}})
+            return
         content: list[dict[str, Any]] = [{"type": "text", "text": text}]
         more: dict[str, Any] = {}
         match name:

@@ -30,6 +30,9 @@ class LabHttp:
         self.headers: list[dict[str, str]] = []
         self.refuse: dict[str, tuple[int, dict[str, str]]] = {}
         """Method → status and headers of its refusal."""
+        self.slow = "sleep"
+        """The tool that never answers."""
+        self.cancelled = 0
         self.tools = list(OWN_TOOLS)
 
     def restart(self) -> None:
@@ -53,6 +56,7 @@ class LabHttp:
             status, headers = self.refuse[method]
             return Response(status_code=status, headers=headers)
         if asked is None:
+            self.cancelled += method == "notifications/cancelled"
             return Response(status_code=202)
         if method == "initialize":
             session = secrets.token_hex(8)
@@ -80,10 +84,10 @@ class LabHttp:
     async def call(self, request: Request, asked: Any, params: dict[str, Any]) -> Response:
         name, arguments = params["name"], params.get("arguments") or {}
         self.calls.append(name)
-        while name == "sleep" and not await request.is_disconnected():
+        while name == self.slow and not await request.is_disconnected():
             await asyncio.sleep(0.02)
-        if name == "unknown":
-            error = {"code": -32602, "message": "Unknown tool: unknown; Authorization: Bearer sk-of-theirs-123456"}
+        if name not in {tool["name"] for tool in self.tools}:
+            error = {"code": -32602, "message": "Unknown tool; Authorization: Bearer sk-of-theirs-123456"}
             return JSONResponse({"jsonrpc": "2.0", "id": asked, "error": error})
         return _reply(asked, {"content": [{"type": "text", "text": str(arguments.get("text", ""))}]})
 

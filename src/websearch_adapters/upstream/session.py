@@ -289,7 +289,7 @@ class Session:
 
         Raises:
             AuthRejected: a login is needed.
-            NotConfigured, ProviderError: every other way in which it can fail.
+            ProviderError: every other way in which it can fail.
         """
         link = Link(self._spec.name, self._redact, over_http=isinstance(self._spec.transport, HttpTransport))
         holder = asyncio.create_task(self._hold(link, changed), name=f"upstream {self._spec.name}")
@@ -433,7 +433,8 @@ class Session:
         fate = link.handshake
         if isinstance(first, WebSearchError):
             kind: CauseKind = "auth" if isinstance(first, AuthRejected) else "start"
-            return self._error(type(first), first.message, kind, hint=first.hint)
+            ours = type(first) if isinstance(first, ProviderError) else Unreachable
+            return self._error(ours, first.message, kind, hint=first.hint)
         if isinstance(first, httpx2.HTTPStatusError):
             fate.note(first.response)
         if isinstance(first, OAuthFlowError):

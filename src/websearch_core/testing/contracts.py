@@ -1265,10 +1265,16 @@ class UpstreamContract(_Suite):
         _is_presentable(caught.value, secrets)
         assert caught.value.provider == SERVICE
 
-    async def test_leaves_nothing_open_when_a_call_is_cancelled(
+    async def test_a_cancelled_call_ends_at_once_and_the_other_side_is_told(
         self, hanging_link: Hanging[UpstreamLink], tool: str, arguments: Mapping[str, Json]
     ) -> None:
-        await _cancelled(hanging_link, lambda link: link.call(tool, arguments))
+        """What the connection runs for it meanwhile is the connection's, and ends with it at the latest."""
+        call = asyncio.ensure_future(hanging_link.part.call(tool, arguments))
+        await _soon(hanging_link.entered())
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await _soon(call)
+        await _soon(hanging_link.left())
 
 
 class UpstreamsContract(_Suite):
