@@ -1,151 +1,134 @@
-"""Names, lives and search of upstream tools.
+"""What the hub promises, counted.
 
-`python bench/hub.py` prints, beside its three figures, what a plain search by substrings finds, and the times of both searches.
+`python bench/hub.py` prints three figures:
 
-`hub_live_link_violations`: 2,000 random lives of an upstream, of up to 50 events each (`tests/property/test_hub_lifecycle.py`),
-that break a law: two connections at once, a wait that shrinks or passes its cap, a connection to what is switched off or removed,
-ready without tools, an event of the past that changes something.
+`hub_lab_cases`: how many of the six cases of the laboratory hold, each by its tests: from the configuration to a call; three
+ways of tools; two tools of one name; a hundred notices in a window; a late end of a replaced connection; recovery and its end,
+over a process and over HTTP.
 
-`hub_names_over_limit`: of 20,000 tools with whatever names, the ids that are too long behind some host's prefix, not legal,
-without exactly one separator, or another tool's.
+`hub_ready_with_broken`: of fifty upstreams that are started together, three of them broken in different ways, how many answer a
+call within the time of one handshake.
 
-`hub_search_recall5`: of questions that people put (`hub_search_set.py`), how many have their tool among the first five of 10,000.
+`hub_double_runs`: calls of tools that change something and that ran more often than they were called, while their servers die
+under them at random: 200 calls from ten callers.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 import random
-import re
-import statistics
+import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from hub_search_set import NAMES, QUESTIONS, tools
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
+from upstreams.labs import lab, ledger_lines
+from websearch_adapters.cache.memory import MemoryCache
+from websearch_adapters.upstream.session import Session
+from websearch_adapters.upstream.supervisor import Supervisor
+from websearch_core.errors import WebSearchError
+from websearch_core.hub.call import CallTool
+from websearch_core.hub.lifecycle import Rules
+from websearch_core.hub.values import CallRequest, UpstreamSpec
 
-from property.test_hub_lifecycle import Life
-from websearch_core.hub.index import ToolIndex
-from websearch_core.hub.names import HOST_PREFIXES, tool_id
-from websearch_core.hub.registry import Registry, findable, listed, respecified
-from websearch_core.hub.values import Catalog, CatalogTool, StdioTransport, UpstreamSpec
+ROOT = Path(__file__).resolve().parent.parent
+CASES: tuple[tuple[str, ...], ...] = (
+    ("e2e/test_hub_over_stdio.py::test_from_the_configuration_to_a_call_and_back_after_a_kill",),
+    ("integration/test_hub.py::test_disabled_app_only_and_visible_tools_go_three_ways",),
+    ("integration/test_hub.py::test_two_tools_of_one_name_are_both_there_and_each_call_reaches_its_own",),
+    (
+        "integration/test_hub.py::test_a_hundred_notices_in_one_window_are_one_list_and_one_change",
+        "integration/test_hub.py::test_notices_of_two_upstreams_and_of_a_replaced_connection_are_kept_apart",
+    ),
+    ("integration/test_hub.py::test_a_late_end_of_a_replaced_connection_does_not_hurt_the_new_one",),
+    (
+        "integration/test_hub.py::test_a_killed_child_comes_back_with_the_tools_of_then",
+        "integration/test_hub.py::test_a_child_that_dies_at_each_start_is_given_up_and_its_tools_are_withdrawn",
+        "integration/test_hub.py::test_an_address_comes_back_in_place_and_its_tools_stay_published_meanwhile",
+        "integration/test_hub.py::test_an_address_that_wants_a_login_is_not_knocked_at_again_until_there_is_one",
+    ),
+)
+GOOD = 47
+HANDSHAKE_S = 30.0
+CALLERS, CALLS = 10, 20
 
-LIVES, EVENTS = 2_000, 50
-PAIRS = 20_000
-TOOLS = 10_000
-LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+def hub_lab_cases() -> float:
+    """Cases whose tests all pass."""
+    return sum(_pass(case) for case in CASES)
 
 
-def hub_live_link_violations() -> float:
-    """0, or 1 when some life broke a law; which one is told on standard error."""
-    many = settings(
-        max_examples=LIVES,
-        stateful_step_count=EVENTS,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+def hub_ready_with_broken() -> float:
+    """Upstreams of fifty that answered in time."""
+    return asyncio.run(_answering())  # noqa: TID251 - a bench is an entry point
+
+
+def hub_double_runs() -> float:
+    """Runs beyond the calls."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_runs_too_many(Path(folder) / "ledger"))  # noqa: TID251 - a bench is an entry point
+
+
+def _pass(tests: tuple[str, ...]) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", *(f"tests/{test}" for test in tests)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def _session(spec: UpstreamSpec) -> Session:
+    return Session(spec, environment=dict(os.environ))
+
+
+async def _answering() -> int:
+    broken = [lab(name, behaviour=name) for name in ("silent", "crash", "garbage")]
+    hub = Supervisor([*broken, *(lab(f"good{number}") for number in range(GOOD))], _session)
+    hub.start()
     try:
-        run_state_machine_as_test(Life, settings=many)
-    except AssertionError as broken:
-        print(f"a law is broken: {broken}", file=sys.stderr)
-        return 1
-    return 0
+        return sum(await asyncio.gather(*(_answers(hub, status.name) for status in hub.statuses())))
+    finally:
+        await hub.aclose()
 
 
-def hub_names_over_limit() -> float:
-    """Ids that some host would not take, and those that two tools share."""
-    chance = random.Random(7)
-    pairs = {(_name(chance, 80), _name(chance, 140)) for _ in range(PAIRS)}
-    ids = [tool_id(upstream, tool) for upstream, tool in pairs]
-    bad = [
-        one
-        for one in ids
-        if not LEGAL.fullmatch(one)
-        or len(re.findall("(?=__)", one)) != 1
-        or any(len(prefix + one) > limit for _, prefix, limit in HOST_PREFIXES)
-    ]
-    return len(bad) + len(ids) - len(set(ids))
+async def _answers(hub: Supervisor, name: str) -> bool:
+    with contextlib.suppress(WebSearchError, TimeoutError):
+        async with asyncio.timeout(HANDSHAKE_S):
+            reply = await (await hub.link(name)).call("echo", {"text": name})
+            return reply.parts[0].text == name
+    return False
 
 
-def hub_search_recall5() -> float:
-    """How many questions have their tool among the first five."""
-    index = ToolIndex()
-    index.update(_catalog())
-    return _recall(lambda need: [one.entry.id for one in index.search(need).items])
+async def _runs_too_many(ledger: Path) -> int:
+    """`count_N` and `die` write a line for each run; every name is called once. `die` takes the server along."""
+    names = [f"count_{number}" for number in range(CALLERS * CALLS)]
+    rules = Rules(waits_s=(0.01,) * 1_000)
+    hub = Supervisor([lab(ledger=ledger, tools=names)], _session, rules=lambda _: rules)
+    hub.start()
+    call = CallTool(upstreams=hub, cache=MemoryCache())
+    chance = random.Random(20261130)
+    deaths = Counter[str]()
 
+    async def caller(mine: list[str]) -> None:
+        for name in mine:
+            await call(CallRequest(tool=f"lab__{name}"), within_s=10)
+            if chance.random() < 0.2:
+                deaths["die"] += 1
+                await call(CallRequest(tool="lab__die"), within_s=10)
 
-def _name(chance: random.Random, most: int) -> str:
-    """A name as upstreams have them: words and separators, other scripts, nothing at all, or noise."""
-    kind = chance.random()
-    if kind < 0.6:
-        words = chance.choices(NAMES, k=chance.randint(1, 6))
-        return chance.choice(["_", "-", ".", " ", "__", "/", ""]).join(words)[:most]
-    if kind < 0.8:
-        return "".join(chance.choices("abc_-0", k=chance.randint(0, 12)))
-    return "".join(chr(chance.randint(1, 0x3000)) for _ in range(chance.randint(0, most)))
-
-
-def _catalog() -> Catalog:
-    registry = Registry()
-    for upstream, its_tools in tools(TOOLS).items():
-        spec = UpstreamSpec(name=upstream, transport=StdioTransport(command=upstream))
-        registry, _ = respecified(registry, spec)
-        registry, _ = listed(registry, upstream, its_tools)
-    return registry.catalog
-
-
-def _recall(search: Callable[[str], Sequence[str]]) -> float:
-    hits = [wanted in search(need)[:5] for need, wanted in QUESTIONS]
-    return sum(hits) / len(hits)
-
-
-class _Substrings:
-    """What a search without an index does: how many words of the question stand somewhere in the tool's text."""
-
-    def __init__(self, entries: Sequence[CatalogTool]) -> None:
-        self._texts = [(one.id, f"{one.id} {one.tool.description}".casefold()) for one in entries]
-
-    def search(self, need: str) -> list[str]:
-        words = need.casefold().split()
-        scored = [(-sum(word in text for word in words), name) for name, text in self._texts]
-        return [name for score, name in sorted(scored)[:5] if score]
-
-
-def _timed(search: Callable[[str], object]) -> list[float]:
-    times = []
-    for need, _ in QUESTIONS:
-        begun = time.perf_counter()
-        search(need)
-        times.append((time.perf_counter() - begun) * 1_000)
-    return times
-
-
-def main() -> None:
-    """All of it, beside the plain search."""
-    catalog, index = _catalog(), ToolIndex()
-    begun = time.perf_counter()
-    index.update(catalog)
-    print(f"{len(index)} tools indexed in {time.perf_counter() - begun:.2f} s, {len(QUESTIONS)} questions")
-    plain = _Substrings(findable(catalog))
-
-    def ours(need: str) -> list[str]:
-        return [one.entry.id for one in index.search(need).items]
-
-    for name, search in (("bm25", ours), ("substrings", plain.search)):
-        times = _timed(search)
-        p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-        print(f"{name}: recall@5 {_recall(search):.3f}, p50 {p50:.2f} ms, p95 {p95:.2f} ms")
-    for need, wanted in QUESTIONS:
-        if wanted not in ours(need)[:5]:
-            print(f"missed: {need!r} → {wanted}; found {ours(need)[:3]}")
-    print(f"hub_names_over_limit {hub_names_over_limit():g}")
-    print(f"hub_live_link_violations {hub_live_link_violations():g}")
+    await hub.until_settled()
+    await asyncio.gather(*(caller(names[start::CALLERS]) for start in range(CALLERS)))
+    await hub.aclose()
+    ran = Counter(line.removeprefix("call ") for line in ledger_lines(ledger) if line.startswith("call "))
+    assert deaths["die"] > 0, "nothing died"
+    assert len(ran) > CALLERS, "nothing ran"
+    called = Counter(dict.fromkeys(names, 1)) + deaths
+    return (ran - called).total()
 
 
 if __name__ == "__main__":
-    main()
+    print(f"hub_lab_cases {hub_lab_cases():g}")
+    print(f"hub_ready_with_broken {hub_ready_with_broken():g}")
+    print(f"hub_double_runs {hub_double_runs():g}")
