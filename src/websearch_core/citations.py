@@ -6,6 +6,7 @@ what it reads, because the text comes from strangers.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import re
@@ -35,6 +36,7 @@ MAX_LABEL_CHARS = 400
 MAX_SEARCHED_CHARS = 200_000
 """Longer texts are searched in their beginning only, and are not split."""
 MAX_LINKS = 1_000
+MAX_LITERAL_DEPTH = 8
 MAX_HEADING_CHARS = 120
 TAIL_LEFTOVER_CHARS = 40
 ITEM_LEFTOVER_CHARS = 60
@@ -282,14 +284,34 @@ def _described(source: Source, leftover: str, *, named: bool) -> Source:
 
 
 def _payload_sources(inside: str) -> list[Source]:
-    try:
-        payload = json.loads(inside)
-    except (ValueError, RecursionError):
+    payload = _payload(inside)
+    if payload is None:
         return list(_Line.of(inside.replace("\n", " "), inside.replace("\n", " ")).sources)
     if isinstance(payload, dict):
         payload = next((payload[name] for name in _LISTS if isinstance(payload.get(name), list)), [payload])
     items = payload if isinstance(payload, list) else [payload]
     return [source for item in items if (source := source_of(item)) is not None]
+
+
+def _payload(inside: str) -> object:
+    """The value of JSON or of a Python literal, which some models write; None for anything else."""
+    readers = (json.loads, ast.literal_eval) if _is_shallow(inside) else (json.loads,)
+    for reader in readers:
+        try:
+            value: object = reader(inside.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+        return value
+    return None
+
+
+def _is_shallow(inside: str) -> bool:
+    """Whether Python's parser reads it without danger and without warnings: few nested brackets, known escapes only."""
+    depth = deepest = 0
+    for char in inside:
+        depth += (char in "([{") - (char in ")]}")
+        deepest = max(deepest, depth)
+    return deepest <= MAX_LITERAL_DEPTH and re.search(r"\\[^'\"\\nrt]", inside) is None
 
 
 def _balanced(inside: str) -> bool:

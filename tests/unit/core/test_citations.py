@@ -329,3 +329,25 @@ class TestUnite:
     def test_cited_sources_move_to_the_front_in_order(self) -> None:
         ordered = citations.cited_first([source(A), source(B, evidence="cited"), source(C, evidence="cited")])
         assert [each.url for each in ordered] == [B, C, A]
+
+
+def test_a_final_call_may_hold_a_python_literal() -> None:
+    text = (
+        "It is so.\n\nsources([{'title': 'The \\'old\\' bridge', 'url': 'https://a.example/1'}, ('Two', 'https://b.example/2')])"
+    )
+    prose, found = citations.split_sources(text)
+    assert prose == "It is so."
+    assert [(source.title, source.url) for source in found] == [
+        ("The 'old' bridge", "https://a.example/1"),
+        ("Two", "https://b.example/2"),
+    ]
+
+
+def test_a_final_call_that_is_code_is_never_run_and_only_its_addresses_are_read() -> None:
+    text = 'It is so.\n\nsources(open("https://a.example/1").read())'
+    assert [source.url for source in citations.split_sources(text)[1]] == ["https://a.example/1"]
+
+
+def test_brackets_in_thousands_are_no_literal() -> None:
+    text = "It is so.\n\nsources(" + "[" * 5_000 + "'https://a.example/1'" + "]" * 5_000 + ")"
+    assert len(citations.split_sources(text)[1]) == 1
