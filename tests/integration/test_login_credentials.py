@@ -26,8 +26,9 @@ from websearch_core.doctor import Doctor
 from websearch_core.errors import AuthRejected, NotConfigured, OutOfCredit, Unreachable, WebSearchError, WrongAddress
 from websearch_core.outcome import code_of
 from websearch_core.ports import AnswerEngine
+from websearch_core.posts import Posts
 from websearch_core.search import Search
-from websearch_core.values import SearchQuery
+from websearch_core.values import PostQuery, SearchQuery
 from websearch_mcp.container import Closing, build
 
 pytestmark = pytest.mark.anyio
@@ -348,6 +349,22 @@ class TestAsConfigured:
         assert result.error_detail.code == "login_expired"
         assert result.error_detail.service == "login"
         assert {request.key for request in upstream.requests if request.key} == {login.access_token.value}
+
+    @pytest.mark.parametrize("url_of_chat", ["", "https://relay.example/v1"])
+    async def test_the_search_of_posts_pays_with_it_too_beside_any_engine(self, tmp_path: Path, url_of_chat: str) -> None:
+        upstream = IssuerUpstream()
+        chat = {"GROK_API_URL": url_of_chat, "GROK_API_KEY": "sk-0123456789abcdef", "WEBSEARCH_ENGINE_KIND": "chat"}
+        async with serve(upstream) as url:
+            store(tmp_path, upstream, url)
+            loaded = configured(tmp_path, url, XAI_API_KEY=PAID_KEY, **(chat if url_of_chat else {}))
+            box = build(loaded)
+            upstream.expire()
+            result = await box.resolve(Posts)(PostQuery(query="What do people say of the footbridge?"))
+            await box.resolve(Closing).aclose()
+        assert result.status == "success"
+        assert "x" in loaded.settings.toolsets()
+        assert upstream.rotations == 1
+        assert PAID_KEY not in {request.key for request in upstream.requests}
 
     @pytest.mark.requirement("LOGIN-18")
     @pytest.mark.parametrize(
