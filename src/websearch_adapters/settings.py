@@ -254,6 +254,7 @@ class SearchSettings:
 
     policies: tuple[str, ...] = option(
         (),
+        form="paths",
         help="Files or folders with your own policies (TOML): subjects with their words, depth and a rule for the engine.",
     )
     source_fallback: str = option(

@@ -90,9 +90,9 @@ def test_public_result_pages_are_not_read_beside_every_answer(environ: dict[str,
 
 
 async def test_the_doctor_names_a_policy_file_that_cannot_be_used(tmp_path: Path) -> None:
-    box = build(configured(tmp_path, WEBSEARCH_SEARCH_POLICIES=str(tmp_path / "absent.toml")))
+    box = build(configured(tmp_path, WEBSEARCH_SEARCH_POLICIES=str(tmp_path / "Absent.toml")))
     report = await box.resolve(Doctor)()
-    assert [part.detail for part in report.parts if part.part == "policies"] == [f"{tmp_path / 'absent.toml'}: FileNotFoundError"]
+    assert [part.detail for part in report.parts if part.part == "policies"] == [f"{tmp_path / 'Absent.toml'}: FileNotFoundError"]
     await box.resolve(Closing).aclose()
 
 
