@@ -14,10 +14,10 @@ from typing import TypeVar
 from websearch_core import fence, fingerprint, merge, outcome, ranking, urls
 from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, OutOfTime, WebSearchError
 from websearch_core.inflight import settled, stopped
-from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, SourceFinder
+from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, Scorer, SourceFinder
 from websearch_core.values import Answer, FetchRequest, MapRequest, Note, Page, SearchQuery, SiteMap, Source, SourceList
 
-__all__ = ["ExtractorChain", "FinderChain", "MapperChain", "NoEngine", "read_through"]
+__all__ = ["ExtractorChain", "FinderChain", "MapperChain", "NoEngine", "SecondOpinion", "read_through"]
 
 N = TypeVar("N", Extractor, Mapper)
 
@@ -139,6 +139,45 @@ def _joined(lists: Sequence[SourceList], notes: Sequence[Note], *, most: int | N
     return SourceList(
         items=ranking.agreed(named)[: most or longest], provider="+".join(one.provider for one in lists), notes=tuple(notes)
     )
+
+
+class SecondOpinion(SourceFinder):
+    """A finder whose order is joined with that of a scorer, by the sum of reciprocal ranks."""
+
+    def __init__(self, finder: SourceFinder, scorer: Scorer) -> None:
+        self._finder = finder
+        self._scorer = scorer
+
+    @property
+    def name(self) -> str:
+        return self._finder.name
+
+    @property
+    def keeps(self) -> frozenset[Filter]:
+        """What the finder keeps."""
+        return self._finder.keeps
+
+    @property
+    def finders(self) -> tuple[SourceFinder, ...]:
+        """The finders behind it; none where the chain is empty."""
+        return tuple(getattr(self._finder, "finders", (self._finder,)))
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        """The finder's list, ordered by both; a scorer that cannot say leaves the order and a note.
+
+        Raises:
+            WebSearchError: whatever the finder raises.
+        """
+        found = await self._finder.find(query)
+        if len(found.items) < 2:
+            return found
+        try:
+            scores = await self._scorer.score(query.query, [f"{item.title}\n{item.description}" for item in found.items])
+        except WebSearchError as error:
+            note = Note(code="second_opinion_missing", text=error.message, provider=self._scorer.name)
+            return dataclasses.replace(found, notes=(*found.notes, note))
+        order = sorted(range(len(found.items)), key=lambda at: (-scores[at], at))
+        return dataclasses.replace(found, items=ranking.agreed([found.items, [found.items[at] for at in order]]))
 
 
 class ExtractorChain(Extractor):

@@ -41,6 +41,7 @@ __all__ = [
     "Mapper",
     "PostFinder",
     "Probe",
+    "Scorer",
     "SourceFinder",
 ]
 
@@ -104,6 +105,21 @@ class SourceFinder(Protocol):
         Raises:
             ProviderError, NotConfigured: no result could be had. Nothing found is an empty list.
             AllFailed: a composite whose parts all failed; so do the other composites.
+        """
+        ...
+
+
+class Scorer(Protocol):
+    """Says how well texts fit a question, by means of its own, such as embeddings."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def score(self, question: str, texts: Sequence[str], /) -> Sequence[float]:
+        """A finite number for each text, in order; larger is better, comparable within one call only. No texts: no numbers.
+
+        Raises:
+            ProviderError, NotConfigured: it cannot say.
         """
         ...
 

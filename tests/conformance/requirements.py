@@ -624,4 +624,5 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "A person adds, lists, switches and removes upstreams without editing a file, and no secret is shown.",
     ),
     R("HUB-CLI-02", "ADR 0022", "A person sees how each upstream stands, whatever the others do."),
+    R("OURS-RANK-05", "ADR 0047", "A second score of any kind can be joined with a finder's order; without one nothing changes."),
 )

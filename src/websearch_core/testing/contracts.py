@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -51,6 +52,7 @@ from websearch_core.ports import (
     Mapper,
     PostFinder,
     Probe,
+    Scorer,
     SourceFinder,
 )
 from websearch_core.testing.fakes import FakeClock
@@ -90,6 +92,7 @@ __all__ = [
     "OfflineSourceFinderContract",
     "PostFinderContract",
     "ProbeContract",
+    "ScorerContract",
     "SelectiveExtractorContract",
     "SourceFinderContract",
     "UpstreamContract",
@@ -1375,6 +1378,41 @@ class ProbeContract(OfflineProbeContract):
     async def test_leaves_nothing_open_when_cancelled(self, hanging_probe: Hanging[Probe]) -> None:
         """Being cancelled is the one thing that it passes on."""
         await _cancelled(hanging_probe, lambda probe: probe.probe(live=True))
+
+
+# --- scorers ------------------------------------------------------------------------------------------------------
+
+
+class ScorerContract(_Suite):
+    """Every `Scorer`.
+
+    Fixtures to give:
+        scorer: it works.
+        failing_scorer: it cannot say; usually with one parameter for every way to fail.
+    """
+
+    @pytest.fixture
+    def scorer(self) -> Scorer:
+        raise NotImplementedError("give this suite a scorer that works")
+
+    @pytest.fixture
+    def failing_scorer(self) -> Scorer:
+        raise NotImplementedError("give this suite a scorer that fails")
+
+    async def test_gives_a_finite_number_for_each_text(self, scorer: Scorer) -> None:
+        scores = await _soon(scorer.score("When did the bridge open?", ["The bridge opened in May.", "", "桥梁开放了。"]))
+        assert len(scores) == 3
+        assert all(math.isfinite(score) for score in scores)
+
+    async def test_gives_the_same_numbers_again_and_none_for_none(self, scorer: Scorer) -> None:
+        texts = ["The bridge opened in May.", "Bees make honey."]
+        first, again = await _soon(scorer.score("bridge", texts)), await _soon(scorer.score("bridge", texts))
+        assert list(first) == list(again)
+        assert list(await _soon(scorer.score("bridge", []))) == []
+
+    async def test_fails_with_an_error_of_ours(self, failing_scorer: Scorer) -> None:
+        with pytest.raises(WebSearchError):
+            await _soon(failing_scorer.score("bridge", ["The bridge opened in May."]))
 
 
 # --- configuration ------------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ __all__ = [
     "FakeMapper",
     "FakePostFinder",
     "FakeProbe",
+    "FakeScorer",
     "FakeUpstream",
     "FakeUpstreamLink",
     "FakeUpstreams",
@@ -717,6 +718,24 @@ class FakeProbe:
             return Health(part=self._part, state="failing", detail=error.message)
         except Exception as error:  # noqa: BLE001 - a probe never raises, whatever the script holds
             return Health(part=self._part, state="failing", detail=type(error).__name__)
+
+
+class FakeScorer:
+    """Scores texts by the share of the question's words that they hold; with a failure it fails with that."""
+
+    name = "fake_scorer"
+
+    def __init__(self, failure: WebSearchError | None = None) -> None:
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self._failure = failure
+
+    async def score(self, question: str, texts: Sequence[str], /) -> Sequence[float]:
+        """A number from 0 to 1 for each text."""
+        self.asked.append((question, tuple(texts)))
+        if self._failure:
+            raise self._failure
+        words = set(question.casefold().split())
+        return [len(words & set(text.casefold().split())) / max(len(words), 1) for text in texts]
 
 
 class FakeConfiguration:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 
-from websearch_core.chain import ExtractorChain, FinderChain
+from websearch_core.chain import ExtractorChain, FinderChain, SecondOpinion
 from websearch_core.errors import AllFailed, InvalidInput, NotConfigured, Unreachable
 from websearch_core.search import Search
-from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, Gate
+from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, FakeScorer, Gate
 from websearch_core.values import FetchRequest, Note, SearchQuery, Source, SourceList
 
 pytestmark = pytest.mark.anyio
@@ -145,3 +146,37 @@ class TestSeveralAtOnce:
         result = await failing(SearchQuery(query="q", extra_sources=2))
         assert result.search_provider == "one+two_fallback"
         assert {source.provider for source in result.sources} == {"one_fallback", "two_fallback"}
+
+
+SPREAD = SourceList(
+    items=(
+        Source(url="https://a.example/", title="Bees"),
+        Source(url="https://b.example/", title="Honey"),
+        Source(url="https://c.example/", title="the bridge", description="when the bridge did open"),
+    ),
+    provider="fake_finder",
+)
+
+
+@pytest.mark.requirement("OURS-RANK-05")
+async def test_a_second_opinion_is_joined_with_the_finders_order() -> None:
+    scorer = FakeScorer()
+    finder = SecondOpinion(FakeFinder(SPREAD), scorer)
+    found = await finder.find(SearchQuery(query="when did the bridge open"))
+    assert [item.url for item in found.items] == ["https://a.example/", "https://c.example/", "https://b.example/"]
+    assert (finder.name, finder.keeps, len(finder.finders)) == (FakeFinder().name, FakeFinder().keeps, 1)
+    assert scorer.asked[0][1][2] == "the bridge\nwhen the bridge did open"
+
+
+async def test_a_scorer_that_cannot_say_leaves_the_order_and_a_note() -> None:
+    finder = SecondOpinion(FakeFinder(SPREAD), FakeScorer(NotConfigured("no model is there")))
+    found = await finder.find(SearchQuery(query="bridge"))
+    assert found.items == SPREAD.items
+    assert [(note.code, note.provider) for note in found.notes] == [("second_opinion_missing", "fake_scorer")]
+
+
+async def test_one_page_needs_no_opinion_and_an_empty_chain_stays_empty() -> None:
+    scorer = FakeScorer()
+    one = dataclasses.replace(SPREAD, items=SPREAD.items[:1])
+    assert (await SecondOpinion(FakeFinder(one), scorer).find(SearchQuery(query="bridge"))) == one
+    assert (scorer.asked, SecondOpinion(FinderChain([]), scorer).finders) == ([], ())
