@@ -28,6 +28,7 @@ from websearch_core.redaction import Redactor
 from websearch_core.values import FetchResult, MapResult, Outcome, PostResult, SearchResult, SourcesResult, as_plain
 from websearch_mcp import render, tools
 from websearch_mcp.changes import ToolListChanges
+from websearch_mcp.consent import Consent
 
 __all__ = ["make_server"]
 
@@ -52,6 +53,7 @@ def make_server(
     datamarking: bool = False,
     upstreams: Callable[[], tuple[str, ...]] = tuple,
     changes: ToolListChanges | None = None,
+    consent: Consent | None = None,
 ) -> Server[Any]:
     """A server over the chosen toolsets.
 
@@ -59,7 +61,7 @@ def make_server(
     no progress. `limited` is entered around each call, to count its result in tokens too. `redact` takes secrets out of
     results and errors. `datamarking` writes a sign for each blank of fenced text. The tool list is a constant of the
     arguments: the same bytes every time, whatever the network does; only the names of the `upstreams` come and go with the
-    configuration, and `changes` tells of it.
+    configuration, and `changes` tells of it. `consent` asks the person at the client for logins at upstreams.
     """
     rows = {row.name: row for row in tools.rows(toolsets)}
     unpublished = {"model": expose_model, "plan": "planning" in toolsets}
@@ -75,7 +77,9 @@ def make_server(
             listed[names] = [_tool(row, _hidden(row, hidden), names) for row in rows.values()]
         return types.ListToolsResult(tools=listed[names])
 
-    async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         row = rows.get(params.name)
         if row is None:
             asked = redact.text(params.name)[:64]
@@ -89,6 +93,12 @@ def make_server(
             async with _progress(context, row, every_s=progress_every_s if patient else None):
                 with limited():
                     result = await resolve(row.serving(request))(request, within_s=None if patient else patience_s)
+                    if consent is not None and row.toolset == "hub":
+                        answer = await consent.ask(context, params, result)
+                        if isinstance(answer, types.InputRequiredResult):
+                            return answer
+                        if answer:
+                            result = await resolve(row.use_case)(request, within_s=None if patient else patience_s)
         except WebSearchError as error:
             result = outcome.failed(_blank(row, params.arguments), error, row.operation)
         except Exception:

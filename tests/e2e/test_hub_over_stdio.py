@@ -180,3 +180,32 @@ def test_the_doctor_looks_at_each_upstream(tmp_path: Path) -> None:
     assert states["upstream lab"]["detail"].startswith("11 tools; lab 1")
     assert "I shall not run" in states["upstream crash"]["detail"]
     assert "upstreams.bad" in states["upstreams"]["detail"]
+
+
+def test_tools_of_an_upstream_find_read_and_map_in_the_place_of_providers(tmp_path: Path) -> None:
+    import subprocess
+
+    env = configure(tmp_path, lab=entry(tmp_path / "ledger"))
+    bound = '[providers.{name}]\nkind = "mcp"\nupstream = "lab"\ntool = "echo"\nserves = "{serves}"\narguments = {{ text = "{text}" }}\n'
+    sections = [
+        bound.format(name="labfinder", serves="find", text="[About {words}](https://docs.example.org/about)"),
+        bound.format(name="labreader", serves="extract", text="# Read\\n\\nThe page at {url}."),
+        bound.format(name="labmapper", serves="map", text="{url}one {url}two"),
+        '[search]\nfinders = ["labfinder"]\n[fetch]\nextractors = ["labreader"]\n[map]\nmappers = ["labmapper"]\n',
+    ]
+    with (tmp_path / "config.toml").open("a", encoding="utf-8") as file:
+        file.write("\n".join(sections))
+
+    def ran(*arguments: str) -> dict[str, Any]:
+        command = [SERVER[0].removesuffix("-mcp"), *arguments, "--json"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+        plain: dict[str, Any] = json.loads(done.stdout)
+        return plain
+
+    found = ran("search", "bridges", "--engine", "none")
+    assert [source["url"] for source in found["sources"]] == ["https://docs.example.org/about"]
+    page = ran("fetch", "https://docs.example.org/page")
+    assert (page["content"], page["provider"]) == ("# Read\n\nThe page at https://docs.example.org/page.", "labreader")
+    mapped = ran("map", "https://docs.example.org/")
+    assert mapped["results"] == ["https://docs.example.org/one", "https://docs.example.org/two"]
+    until(lambda: not any(map(alive, started(tmp_path / "ledger"))))

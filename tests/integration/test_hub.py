@@ -223,6 +223,18 @@ async def test_an_address_that_wants_a_login_is_not_knocked_at_again_until_there
         await hub.until("ready")
 
 
+async def test_a_login_that_is_made_while_a_connection_is_refused_is_not_lost() -> None:
+    app = LabHttp(token="sesame")
+    async with serve(app) as url, running(lab_at(url)) as hub:
+        await until(lambda: len(app.headers) == 1)
+        assert hub.status().state == "initializing"
+        hub.supervisor.logged_in("lab")
+        await until(lambda: hub.status().generation == 2)
+        app.token = ""
+        hub.supervisor.logged_in("lab")
+        await hub.until("ready")
+
+
 async def test_an_address_that_was_given_up_is_tried_once_more_by_a_call() -> None:
     app = LabHttp()
     app.refuse["initialize"] = (503, {})

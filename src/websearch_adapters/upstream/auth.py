@@ -126,8 +126,9 @@ class Stored:
         return _valid(OAuthClientInformationFull, self.read().get("client"))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep it."""
-        self.change(client=_plain(client_info))
+        """Keep it. Takes the lock, for it is called in the middle of a login, which must not hold it so long."""
+        async with self.file.locked():
+            self.change(client=_plain(client_info))
 
 
 class _Remembering(OAuthClientProvider):
@@ -180,9 +181,10 @@ class StoredAuth(_Remembering):
         response = yield request
         if response.status_code == 401:
             async with self._alone(used):
-                if self._is_same(used) and context.can_refresh_token():
+                tried = self._is_same(used) and context.can_refresh_token()
+                if tried:
                     await self._renewed((yield await self._refresh_token()))
-            if not self._is_same(used) and context.current_tokens is not None:
+            if tried or not self._is_same(used):  # the last answer of a flow has to be that to the request itself
                 self._sign(request)
                 response = yield request
         if response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope":
@@ -220,7 +222,8 @@ class StoredAuth(_Remembering):
 
     def _sign(self, request: httpx2.Request) -> None:
         request.headers.pop("Authorization", None)
-        self._add_auth_header(request)
+        if self.context.current_tokens is not None:
+            self._add_auth_header(request)
 
     async def _want(self, scope: str | None) -> None:
         """Remember for the next login what the token did not allow."""
@@ -255,7 +258,11 @@ class _LoginAuth(_Remembering):
         return await super()._perform_authorization()
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
-        await super()._handle_token_response(response)
+        async with self._stored.file.locked():
+            await super()._handle_token_response(response)
+            self._remember()
+
+    def _remember(self) -> None:
         context = self.context
         self._stored.change(
             client=_plain(context.client_info) if context.client_info and self._client.client_id is None else None,
@@ -292,7 +299,11 @@ async def log_in(
         )
     way = _http(spec)
     try:
-        async with asyncio.timeout(limit_s), stored.file.locked(wait_s=limit_s), _Callback(_port(way, stored)) as callback:
+        async with (
+            asyncio.timeout(limit_s),
+            stored.file.locked("login", wait_s=limit_s),
+            _Callback(_port(way, stored)) as callback,
+        ):
 
             async def ask(url: str) -> None:
                 callback.expect(url)

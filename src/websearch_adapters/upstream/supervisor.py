@@ -189,7 +189,7 @@ class Supervisor:
 
     def logged_in(self, upstream: str) -> None:
         """There are credentials that were not there before."""
-        self._keepers[upstream].send(LoggedIn())
+        self._keepers[upstream].note_login()
 
     def apply(self, specs: Iterable[UpstreamSpec]) -> None:
         """Another configuration: what did not change keeps its connection."""
@@ -363,6 +363,7 @@ class _Keeper:
         self._connection: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
+        self._login_is_newer = False
         self._news: asyncio.Future[None] | None = None
 
     def send(self, event: Event) -> None:
@@ -370,9 +371,19 @@ class _Keeper:
         self.machine, effects = lifecycle.step(self.machine, event, self._now())
         for effect in effects:
             self._perform(effect)
+        if self._login_is_newer and self.machine.phase == "needs_auth":
+            self.note_login()
+            return
+        if isinstance(event, Opened):
+            self._login_is_newer = False
         self._hub.stepped(self)
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
+
+    def note_login(self) -> None:
+        """Try again with it; a refusal of a connection that began without it means nothing any more."""
+        self._login_is_newer = self.machine.phase != "needs_auth"
+        self.send(LoggedIn())
 
     async def news(self) -> None:
         """Wait for the next step."""

@@ -8,13 +8,15 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from websearch_adapters.settings import LoadedConfiguration
     from websearch_adapters.upstream.supervisor import Supervisor
     from websearch_core.redaction import Redactor
     from websearch_mcp.changes import ToolListChanges
+    from websearch_mcp.consent import Consent
 
 __all__ = ["run"]
 
@@ -54,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
         datamarking=chosen.fence.datamarking,
         upstreams=hub.names if hub else tuple,
         changes=changes if hub else None,
+        consent=box.resolve(Closing).own(_consent(hub, configuration)) if hub else None,
     )
     gc.freeze()
     gc.enable()
@@ -65,6 +68,20 @@ def run(options: argparse.Namespace) -> int:
         close=box.resolve(Closing).aclose,
         begin=_beginning(hub, changes) if hub else None,
     )
+
+
+def _consent(hub: Supervisor, configuration: LoadedConfiguration) -> Consent:
+    """Who asks for logins, and how one is made."""
+    from websearch_mcp.consent import Consent
+
+    async def log_in(name: str, show: Callable[[str], Awaitable[None]]) -> bool:
+        from websearch_adapters.upstream import auth
+        from websearch_adapters.upstream.parts import HubParts
+
+        parts = HubParts(configuration)
+        return await auth.log_in(hub.spec(name), parts.logins, show, environment=configuration.environment)
+
+    return Consent(hub, log_in, patience_s=configuration.settings.search.deadline_no_progress_s)
 
 
 def _beginning(hub: Supervisor, changes: ToolListChanges) -> Callable[[], None]:
