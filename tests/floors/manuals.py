@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from quality.pages import COOKIES, NAVIGATION, RELATED, Words
+from floors.pages import COOKIES, NAVIGATION, RELATED, Words
 
 __all__ = ["Manual", "manuals"]
 

@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from quality.pages import KINDS, Sample, samples
+from floors.pages import KINDS, Sample, samples
 from websearch_adapters.extract.html import read_html
 
 SAMPLES = tuple(samples())

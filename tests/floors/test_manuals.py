@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from quality.manuals import GENERATORS, Manual, manuals
+from floors.manuals import GENERATORS, Manual, manuals
 from websearch_adapters.extract.html import read_html
 
 PAGES = tuple(manuals())
