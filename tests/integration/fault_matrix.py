@@ -494,6 +494,7 @@ class Cell:
             "WEBSEARCH_FETCH_EXTRACTORS": self.operation.arguments.get("provider", "none"),
             "WEBSEARCH_MAP_MAPPERS": self.operation.arguments.get("provider", "none"),
             "WEBSEARCH_KEYLESS_ENABLED": "false",
+            "WEBSEARCH_MAP_PAGES_PER_S": "1000",
             "WEBSEARCH_ENGINE_RETRY_MULTIPLIER_S": "0",
             "WEBSEARCH_LOG_LEVEL": "DEBUG",
             "WEBSEARCH_SEARCH_DEADLINE_S": f"{HEALTHY_S}",

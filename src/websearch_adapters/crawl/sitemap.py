@@ -32,7 +32,9 @@ MAX_URLS = 10_000
 ACCEPT = "application/xml, text/xml, */*;q=0.5"
 PIECE_BYTES = 64 * 1024
 """What is parsed at once; it takes two to five milliseconds."""
-SNIFFED_BYTES = 1_024
+SNIFFED_BYTES = 4
+BLANK = b"\xef\xbb\xbf \t\r\n"
+"""What may stand before the beginning: a byte order mark and blanks."""
 MAX_LINE_BYTES = 8_192
 LONGEST_MARK = 14
 """Bytes of the longest reference, and more than of `<!ENTITY`."""
@@ -79,6 +81,7 @@ class SitemapReader:
         self._inflate: zlib._Decompress | None = None
         self._form: _Lines | _Elements | None = None
         self._head = b""
+        self._count = 0
         self._room = MAX_FILE_BYTES
         self._truncated = False
 
@@ -87,6 +90,11 @@ class SitemapReader:
         """No more is taken from this file."""
         return self._truncated
 
+    @property
+    def held_bytes(self) -> int:
+        """What waits for the next piece: the beginning of a line, of a reference, or of the file."""
+        return len(self._head) + (self._form.held_bytes if self._form is not None else 0)
+
     def feed(self, piece: bytes) -> Iterator[None]:
         """Read the next bytes of the file, in steps of at most 64 KiB, between which others may work.
 
@@ -94,15 +102,17 @@ class SitemapReader:
             BadReply: as with `read_sitemap`.
         """
         if self._form is None and self._inflate is None:
-            self._head += piece
-            if len(self._head) < SNIFFED_BYTES and not self._head.strip():
+            piece, self._head = self._head + piece, b""
+            if len(piece) < SNIFFED_BYTES:
+                self._head = piece
                 return
-            piece, self._head = self._head, b""
             if piece.startswith(GZIP):
                 self._inflate = zlib.decompressobj(31)
         for plain in self._unpacked(piece):
             self._read(plain)
             yield
+            if self._truncated:
+                return
 
     def close(self) -> SitemapFile:
         """What was found.
@@ -110,6 +120,8 @@ class SitemapReader:
         Raises:
             BadReply: as with `read_sitemap`.
         """
+        rest, self._head = self._head, b""
+        self._read(rest)
         if self._form is None:
             raise BadReply("the sitemap is not one: it is empty")
         self._truncated = self._truncated or (self._inflate is not None and not self._inflate.eof)
@@ -119,9 +131,16 @@ class SitemapReader:
 
     def _unpacked(self, piece: bytes) -> Iterator[bytes]:
         """The bytes behind a layer of gzip, if there is one, in pieces of bounded size."""
+        for at in range(0, len(piece), PIECE_BYTES):
+            yield from self._inflated(piece[at : at + PIECE_BYTES])
+            if self._room <= 0:
+                self._truncated = True
+                return
+
+    def _inflated(self, piece: bytes) -> Iterator[bytes]:
         while piece and self._room > 0:
             if self._inflate is None:
-                plain, piece = piece[: min(PIECE_BYTES, self._room)], piece[PIECE_BYTES:]
+                plain, piece = piece[: self._room], b""
             else:
                 try:
                     plain = self._inflate.decompress(piece, min(PIECE_BYTES, self._room))
@@ -130,24 +149,25 @@ class SitemapReader:
                 piece = self._inflate.unconsumed_tail
             self._room -= len(plain)
             yield plain
-        self._truncated = self._truncated or self._room <= 0
 
     def _read(self, piece: bytes) -> None:
-        if self._form is None and piece.strip():
-            begins_as_xml = piece.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", *WIDE))
-            self._form = _Elements() if begins_as_xml else _Lines()
-        if self._form is not None:
-            self._take(self._form.feed(piece))
+        if self._form is None:
+            piece, self._head = self._head + piece, b""
+            if not piece.strip(BLANK):
+                self._head = piece[-len(BLANK) :]
+                return
+            self._form = _Elements() if piece.lstrip(BLANK).startswith((b"<", *WIDE)) else _Lines()
+        self._take(self._form.feed(piece))
 
     def _take(self, found: Iterable[tuple[str, str]]) -> None:
         for kind, text in found:
-            address = urls.absolute(self._url, text)
-            if address is None:
-                continue
-            if len(self._pages) >= MAX_FILE_URLS:
+            self._count += 1
+            if self._count > MAX_FILE_URLS:
                 self._truncated = True
                 return
-            (self._nested if kind == "sitemap" else self._pages)[address] = None
+            address = urls.absolute(self._url, text)
+            if address is not None:
+                (self._nested if kind == "sitemap" else self._pages)[address] = None
 
 
 class Sitemaps:
@@ -239,8 +259,13 @@ class _Lines:
         self._rest = b""
         self._found = False
 
+    @property
+    def held_bytes(self) -> int:
+        return len(self._rest)
+
     def feed(self, piece: bytes) -> list[tuple[str, str]]:
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        *lines, rest = (self._rest + piece).split(b"\n")
+        self._rest = rest[: MAX_LINE_BYTES + 1]  # what is longer is no address, and adding to it for ever would cost its square
         return self._addresses(lines)
 
     def close(self) -> tuple[list[tuple[str, str]], bool]:
@@ -270,6 +295,10 @@ class _Elements:
         self._first = True
         self._rest = b""
         self._end = b""
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._rest)
 
     def feed(self, piece: bytes) -> list[tuple[str, str]]:
         if self._first:
