@@ -17,7 +17,7 @@ from upstreams.labs import alive, lab, lab_at, ledger_lines
 from upstreams.serve import serve
 from websearch_adapters.upstream.session import Session
 from websearch_adapters.upstream.supervisor import Supervisor
-from websearch_core.errors import AuthRejected, NotAllowed, Unreachable
+from websearch_core.errors import AuthRejected, NotAllowed, OutcomeUnknown, Unreachable
 from websearch_core.hub.lifecycle import Closed, Rules, ToolsChanged
 from websearch_core.hub.registry import Diff, app_tools, findable
 from websearch_core.hub.values import (
@@ -259,6 +259,30 @@ async def test_forty_seven_of_fifty_are_usable_while_three_are_broken_in_differe
         assert hub.supervisor.catalog().discovering == ("garbage", "silent")
         pids = [one.pid for one in hub.sessions.values() if one.pid is not None]
     assert not any(map(alive, pids))
+
+
+async def test_what_is_shown_as_ready_can_be_called_while_one_after_the_other_is_killed() -> None:
+    names = [f"u{number}" for number in range(4)]
+    calls = lies = 0
+    async with running(*map(lab, names), rules=lambda _: Rules(waits_s=(0.05,) * 100)) as hub:
+        for name in names * 2:
+            await until(lambda: all(one.state == "ready" for one in hub.supervisor.statuses()))
+            pid = hub.sessions[name].pid
+            assert pid is not None
+            os.killpg(pid, signal.SIGKILL)
+            generation = hub.status(name).generation
+            while hub.status(name).generation == generation or hub.status(name).state != "ready":
+                for before in hub.supervisor.statuses():
+                    if before.state != "ready":
+                        continue
+                    calls += 1
+                    try:
+                        await hub.call("echo", "there", upstream=before.name)
+                    except (Unreachable, OutcomeUnknown):
+                        lies += hub.status(before.name) == before
+                await asyncio.sleep(0.005)
+    assert calls > 50
+    assert lies == 0
 
 
 async def test_a_tool_that_appears_is_published_without_a_restart() -> None:

@@ -362,6 +362,13 @@ async def test_an_idle_connection_to_a_server_that_is_gone_is_noticed() -> None:
     await connection.__aexit__(None, None, None)
 
 
+async def test_a_server_that_does_not_answer_a_goodbye_does_not_hold_us() -> None:
+    app = LabHttp()
+    async with serve(app) as url, asyncio.timeout(10), session(lab_at(url)).connect(nothing) as link:
+        await link.tools()
+        app.clings = True
+
+
 async def test_something_that_is_no_mcp_server_is_no_upstream() -> None:
     async def page(scope: object, receive: object, send: Callable[..., object]) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})  # type: ignore[misc]

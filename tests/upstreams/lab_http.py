@@ -32,6 +32,8 @@ class LabHttp:
         """Method → status and headers of its refusal."""
         self.slow = "sleep"
         """The tool that never answers."""
+        self.clings = False
+        """Does not answer who says goodbye."""
         self.cancelled = 0
         self.tools = list(OWN_TOOLS)
 
@@ -44,6 +46,8 @@ class LabHttp:
             await (await self.answer(Request(scope, receive)))(scope, receive, send)
 
     async def answer(self, request: Request) -> Response:
+        while request.method == "DELETE" and self.clings and not await request.is_disconnected():
+            await asyncio.sleep(0.02)
         if request.method != "POST":
             return Response(status_code=200 if request.method == "DELETE" else 405)
         self.headers.append(dict(request.headers))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,6 +82,8 @@ class HubParts:
         """All upstreams, not started."""
         from websearch_adapters.upstream.supervisor import Supervisor
 
+        # What the library logs of broken connections, tracebacks included, the statuses say in words.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
         hub = Supervisor(
             self.read().specs,
             self.session,

@@ -145,6 +145,11 @@ class Link:
         """Wait until the connection is gone; why."""
         return await asyncio.shield(self._ended)
 
+    @property
+    def alive(self) -> bool:
+        """Whether a call would be sent; false as soon as the wire has ended, before it is known why."""
+        return not self.gone.is_set()
+
     # the owner's side
 
     def open(self, client: Client) -> None:
@@ -539,7 +544,7 @@ async def _watched(transport: Transport, gone: asyncio.Event) -> AsyncIterator[A
                 with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                     async for item in reading:
                         await onward.send(item)
-            gone.set()
+                gone.set()  # before any call hears of it
 
         async with anyio.create_task_group() as group:
             group.start_soon(pump)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import MappingProxyType
@@ -141,10 +142,10 @@ class Supervisor:
         if after is not None and keeper.link is after and not await _is_gone(after):
             return after
         keeper.send(CallWaits())
-        while keeper.link is None or keeper.link is after:
+        while (link := keeper.link) is None or link is after or not _is_alive(link):
             self._require_hope(keeper)
             await keeper.news()
-        return keeper.link
+        return link
 
     # control
 
@@ -311,6 +312,14 @@ class Supervisor:
         self.stepped(keeper)
 
     def _status(self, keeper: _Keeper) -> UpstreamStatus:
+        """As it is shown: a connection that has just ended is not ready, also before the machine knows."""
+        status = self._standing(keeper)
+        if status.state != "ready" or _is_alive(keeper.link):
+            return status
+        return dataclasses.replace(status, state="unavailable", reason="transport_closed", detail="the connection ended")
+
+    def _standing(self, keeper: _Keeper) -> UpstreamStatus:
+        """As the machine has it."""
         name = keeper.spec.name
         visible = sum(entry.standing == "visible" for entry in self._registry.judged.get(name, ()))
         return lifecycle.status_of(keeper.machine, keeper.spec, tools=visible)
@@ -322,7 +331,7 @@ class Supervisor:
                 keeper.send(ToolsChanged(generation=notice.generation))
 
     def _require_hope(self, keeper: _Keeper) -> None:
-        status, name = self._status(keeper), keeper.spec.name
+        status, name = self._standing(keeper), keeper.spec.name
         facts: Mapping[str, object] = {"upstream": name, "state": status.state}
         if status.state == "needs_auth":
             raise AuthRejected(
@@ -468,6 +477,11 @@ async def _first(closed: Coroutine[Any, Any, Cause], leave: asyncio.Event) -> Ca
     finally:
         closing.cancel()
         leaving.cancel()
+
+
+def _is_alive(link: UpstreamLink | None) -> bool:
+    """Whether a call would be sent; a link that cannot tell is taken for alive."""
+    return link is not None and getattr(link, "alive", True)
 
 
 async def _is_gone(link: UpstreamLink) -> bool:

@@ -24,6 +24,8 @@ __all__ = ["FATE", "NOT_SENT", "Fate", "WatchedClient", "event_stream", "streama
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 CONNECT_TIMEOUT_S = 15.0
+GOODBYE_S = 2.0
+"""For a server to take note that we leave its session; one that does not answer must not hold us."""
 LIVED_S = 2.0
 """A notice stream that lived this long was a good one."""
 QUICK_DEATHS_FREE = 2
@@ -72,6 +74,8 @@ class WatchedClient(httpx2.AsyncClient):
         """As of the library."""
         if request.method == "GET" and "text/event-stream" in request.headers.get("accept", ""):
             await self._wait_turn()
+        if request.method == "DELETE":
+            request.extensions["timeout"] = httpx2.Timeout(GOODBYE_S).as_dict()
         # A stream that is reopened to hear the rest of a reply says nothing about the request.
         fate = (FATE.get() if request.method == "POST" else None) or Fate()
         fate.in_session = SESSION_HEADER in request.headers
