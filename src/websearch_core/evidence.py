@@ -25,8 +25,10 @@ __all__ = ["Claim", "Finding", "ReadPage", "claims", "summary", "weakest"]
 
 MAX_CLAIMS = 60
 MAX_CLAIM_CHARS = 600
-MAX_PAGE_CHARS = 400_000
+MAX_PAGE_CHARS = 200_000
 FEWEST_WORDS = 3
+NEAR_SHARE = 0.3
+"""Words that a sentence must share letter by letter to be looked at; endings may differ in the rest."""
 SUPPORTS_SHARE = 0.6
 CONTRADICTS_SHARE = 0.8
 SLACK_UNSPACED = 1.8
@@ -142,7 +144,9 @@ class ReadPage:
         asked = _Sentence(claim)
         if len(asked.words) + len(asked.facts) < FEWEST_WORDS:
             return Finding(state="listed")
-        near = [sentence for sentence in self._sentences if asked.share_in(sentence) >= SUPPORTS_SHARE]
+        some = len(asked.distinct) * NEAR_SHARE
+        near = [sentence for sentence in self._sentences if len(asked.distinct & sentence.held) >= some]
+        near = [sentence for sentence in near if asked.share_in(sentence) >= SUPPORTS_SHARE]
         if found := next((sentence for sentence in near if _quotes(sentence, asked)), None):
             return Finding(state="quoted", sentence=found.text)
         if found := next((sentence for sentence in near if _supports(sentence, asked, self._title)), None):
@@ -178,6 +182,11 @@ class _Sentence:
         return _words_of(self._prose)
 
     @cached_property
+    def distinct(self) -> frozenset[str]:
+        """Its telling words, each once."""
+        return frozenset(self.words)
+
+    @cached_property
     def held(self) -> frozenset[str]:
         """Every word, for looking up."""
         return frozenset(searchable(self.text).split())
@@ -201,9 +210,9 @@ class _Sentence:
         return _squeezed(self.text)
 
     @cached_property
-    def characters(self) -> frozenset[str]:
+    def characters(self) -> Counter[str]:
         """The characters of scripts without blanks that stand for something; a name may differ in a single one."""
-        return frozenset(char for char in self._prose if is_unspaced(char)) - _PARTICLES
+        return Counter(char for char in self._prose if is_unspaced(char) and char not in _PARTICLES)
 
     @cached_property
     def is_unspaced(self) -> bool:

@@ -269,9 +269,15 @@ def _folded(sources: Sequence[Source], scores: Sequence[float], asked: frozenset
 
 
 def _is_copy(source: Source, other: Source, own: Sketch, its: Sketch, asked: frozenset[str]) -> bool:
-    if alike(own, its) or urls.canonical(source.url).partition("://")[2] == urls.canonical(other.url).partition("://")[2]:
+    if urls.canonical(source.url).partition("://")[2] == urls.canonical(other.url).partition("://")[2]:
         return True
-    return _same_headline(source, other, asked) and _same_days(source, other)
+    if urls.host(source.url) == urls.host(other.url) and _other_titles(source, other):
+        return False  # pages of one host are made of one template
+    return alike(own, its) or (_same_headline(source, other, asked) and _same_days(source, other))
+
+
+def _other_titles(source: Source, other: Source) -> bool:
+    return bool(source.title and other.title) and searchable(source.title) != searchable(other.title)
 
 
 def _same_headline(source: Source, other: Source, asked: frozenset[str]) -> bool:

@@ -110,6 +110,12 @@ def test_the_same_page_by_http_and_https_is_one() -> None:
     assert len(order([page("https://a.example/x"), page("http://a.example/x")])) == 1
 
 
+def test_pages_of_one_host_with_other_titles_are_made_of_one_template_and_stay() -> None:
+    first, other = (page(f"https://a.example/{name}", f"Notes {name}", f"The notes {name}. {STORY}") for name in ("a", "b"))
+    printed = dataclasses.replace(first, url="https://a.example/a?print=1")
+    assert sorted(order([first, other, printed])) == ["https://a.example/a", "https://a.example/b"]
+
+
 def test_one_long_headline_within_a_week_is_one_story_and_later_another() -> None:
     headline = "Halden Bridge opens after eleven weeks of night work by the town"
     first = page("https://a.example/", headline, "Boats pass by day.", "2026-05-03")
