@@ -527,6 +527,27 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("OURS-RANK-02", "ADR 0047", "A copy of a listed page is folded into it, and a note says how many were."),
     R("OURS-RANK-03", "ADR 0047", "Official places come before others that match alike, and hosts take turns."),
     R("OURS-RANK-04", "ADR 0047", "What hosts are is data: the operator's file adds to the product's and overrules it."),
+    # the hub: connections, logins, bound tools
+    R("HUB-LINK-01", "ADR 0041", "A connection to an upstream may be entered and left by any task, and several in any order."),
+    R("HUB-LINK-02", "ADR 0041", "A call under which the connection breaks is told apart: surely not run, or perhaps."),
+    R("HUB-LINK-03", "ADR 0041", "The end of a connection that nobody uses is noticed."),
+    R(
+        "HUB-LINK-04",
+        "ADR 0041",
+        "A child process gets the variables that are named for it and the few that every program needs.",
+    ),
+    R("HUB-LINK-05", "ADR 0041", "A child process ends with its whole group, willing or not."),
+    R("HUB-LINK-06", "ADR 0041", "Silence, crashes and noise of an upstream delay no other."),
+    R("HUB-LINK-07", "ADR 0041", "What is shown as ready can be called."),
+    R("HUB-LINK-08", "ADR 0041", "The server ends within two seconds, and every child process with it."),
+    R("HUB-LINK-09", "ADR 0041", "Servers that other people wrote are discovered, searched, called, killed and back."),
+    R("HUB-LINK-10", "ADR 0041", "The client passes what the official conformance suite requires."),
+    R("HUB-AUTH-01", "ADR 0041", "A stored login is renewed where it came from, also after a restart."),
+    R("HUB-AUTH-02", "ADR 0041", "Several processes with one ended token renew it once."),
+    R("HUB-AUTH-03", "ADR 0041", "A renewal without a verdict leaves the login; a refused one ends it."),
+    R("HUB-AUTH-04", "ADR 0041", "A login is kept in a file that its owner alone can read."),
+    R("HUB-AUTH-05", "ADR 0041", "Where the client can ask a person, a login is made within the call."),
+    R("HUB-BIND-01", "ADR 0042", "A tool of an upstream finds, reads and maps in the place of a provider."),
     # the hub: configuration
     R(
         "HUB-CONFIG-01",

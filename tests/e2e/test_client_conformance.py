@@ -33,6 +33,7 @@ def suite() -> ModuleType:
         ("2026-07-28", "auth/authorization-server-migration"),
     ],
 )
+@pytest.mark.requirement("HUB-LINK-10")
 def test_a_required_scenario_passes(suite: ModuleType, revision: str, scenario: str) -> None:
     assert scenario in suite.scenarios(revision)
     passed, checks = suite.ran(revision, scenario)

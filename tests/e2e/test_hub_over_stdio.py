@@ -116,6 +116,7 @@ def test_an_upstream_that_is_added_while_the_server_runs_is_told_of_and_used(tmp
 
 
 @pytest.mark.parametrize("way", ["end of input", "signal"])
+@pytest.mark.requirement("HUB-LINK-08")
 def test_two_seconds_are_enough_to_leave_and_no_process_stays(tmp_path: Path, way: str) -> None:
     ledger = tmp_path / "ledger"
     entries = {name: entry(ledger, behaviour=name) for name in ("deaf", "parent", "silent", "good")}
@@ -182,6 +183,7 @@ def test_the_doctor_looks_at_each_upstream(tmp_path: Path) -> None:
     assert "upstreams.bad" in states["upstreams"]["detail"]
 
 
+@pytest.mark.requirement("HUB-BIND-01")
 def test_tools_of_an_upstream_find_read_and_map_in_the_place_of_providers(tmp_path: Path) -> None:
     import subprocess
 

@@ -35,6 +35,7 @@ class Person:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.requirement("HUB-AUTH-05")
 async def test_somebody_who_agrees_is_logged_in_within_the_call(mode: str, tmp_path: Path) -> None:
     app, person = OAuthLab(), Person("accept")
     async with serve(app) as url:

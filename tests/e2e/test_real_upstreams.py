@@ -80,6 +80,7 @@ async def killed_and_back(hub: Hub, name: str) -> None:
     assert hub.sessions[name].pid != first
 
 
+@pytest.mark.requirement("HUB-LINK-09")
 async def test_the_everything_server_works_over_stdio_and_comes_back() -> None:
     async with running(real.everything()) as hub:
         await hub.until_ready("everything")
@@ -144,6 +145,7 @@ async def test_the_fetch_server_reads_a_page_and_comes_back() -> None:
         assert "Words of a page." in await hub.call("fetch", "fetch", url=f"{url}/page", raw=True)
 
 
+@pytest.mark.requirement("HUB-LINK-09")
 async def test_a_search_server_searches_and_comes_back() -> None:
     app = TavilyUpstream()
     async with serve(app) as url, running(real.tavily(url)) as hub:

@@ -247,6 +247,7 @@ async def test_an_address_that_was_given_up_is_tried_once_more_by_a_call() -> No
 # --- upstreams among others
 
 
+@pytest.mark.requirement("HUB-LINK-06")
 async def test_forty_seven_of_fifty_are_usable_while_three_are_broken_in_different_ways() -> None:
     good = [lab(f"good{number}", tools=[f"tool{number}"]) for number in range(47)]
     broken = [lab(name, behaviour=name, timeout_s=20.0) for name in ("silent", "crash", "garbage")]
@@ -261,6 +262,7 @@ async def test_forty_seven_of_fifty_are_usable_while_three_are_broken_in_differe
     assert not any(map(alive, pids))
 
 
+@pytest.mark.requirement("HUB-LINK-07")
 async def test_what_is_shown_as_ready_can_be_called_while_one_after_the_other_is_killed() -> None:
     names = [f"u{number}" for number in range(4)]
     calls = lies = 0

@@ -60,6 +60,7 @@ def age(folder: Path, seconds: float) -> None:
     file.write_text(json.dumps({**found, "received_at": found["received_at"] - seconds}), encoding="utf-8")
 
 
+@pytest.mark.requirement("HUB-AUTH-04")
 async def test_a_login_is_kept_for_its_owner_alone_and_used_by_the_next_connection(tmp_path: Path) -> None:
     app, learnt = OAuthLab(), list[str]()
     logins = Logins(tmp_path, learn=learnt.append)
@@ -77,6 +78,7 @@ async def test_a_login_is_kept_for_its_owner_alone_and_used_by_the_next_connecti
     assert app.registered["client-1"]["client_name"] == "websearch"
 
 
+@pytest.mark.requirement("HUB-AUTH-01")
 async def test_a_token_that_has_ended_is_renewed_where_it_came_from_after_a_restart(tmp_path: Path) -> None:
     app = OAuthLab()
     async with serve(app) as url:
@@ -115,6 +117,7 @@ async def test_a_slow_call_does_not_hold_up_the_others(tmp_path: Path) -> None:
             slow.cancel()
 
 
+@pytest.mark.requirement("HUB-AUTH-03")
 async def test_a_renewal_without_a_verdict_leaves_the_login_and_a_refused_one_ends_it(tmp_path: Path) -> None:
     app = OAuthLab()
     async with serve(app) as url:
@@ -171,6 +174,7 @@ def together(command: list[str]) -> list[str]:
     return [one.communicate(timeout=60)[0] for one in started]
 
 
+@pytest.mark.requirement("HUB-AUTH-02")
 async def test_five_processes_with_one_ended_token_renew_it_once(tmp_path: Path) -> None:
     app = OAuthLab()
     tests = str(Path(__file__).resolve().parents[1])

@@ -95,6 +95,7 @@ async def test_a_list_over_many_pages_is_read_to_its_end_and_one_without_end_is_
             await link.tools()
 
 
+@pytest.mark.requirement("HUB-LINK-04")
 async def test_the_folder_the_named_variables_and_nothing_else_reach_the_child(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_log_keeps_its_last_lines_and_its_file_stays_small(tmp_path: Path) -> 
     assert (tmp_path / "log").stat().st_size < 3 * 500 * 2_001
 
 
+@pytest.mark.requirement("HUB-LINK-02")
 async def test_death_in_the_middle_of_a_call_leaves_its_outcome_unknown_and_the_next_call_is_not_sent(tmp_path: Path) -> None:
     async with session(lab(ledger=tmp_path / "ledger")).connect(nothing) as link:
         await link.tools()
@@ -191,6 +193,7 @@ async def test_death_in_the_middle_of_a_call_leaves_its_outcome_unknown_and_the_
     assert "call count" not in ledger_lines(tmp_path / "ledger")
 
 
+@pytest.mark.requirement("HUB-LINK-03")
 async def test_the_death_of_an_idle_child_is_noticed_without_any_call() -> None:
     one = session(lab())
     async with one.connect(nothing) as link:
@@ -220,6 +223,7 @@ async def test_each_notice_of_a_changed_list_is_passed_on() -> None:
         await until(lambda: len(heard) == 100)
 
 
+@pytest.mark.requirement("HUB-LINK-05")
 async def test_a_child_that_will_not_leave_is_killed_with_its_grandchildren(tmp_path: Path) -> None:
     for behaviour in ("deaf", "parent"):
         ledger = tmp_path / behaviour
@@ -334,6 +338,7 @@ async def test_what_an_upstream_says_of_an_error_is_kept_apart_and_without_secre
     assert "Unknown tool" not in caught.value.message
 
 
+@pytest.mark.requirement("HUB-LINK-02")
 async def test_a_server_that_dies_in_the_middle_of_a_call_leaves_its_outcome_unknown_and_others_unsent() -> None:
     app = LabHttp()
     async with serve(app) as url:
@@ -352,6 +357,7 @@ async def test_a_server_that_dies_in_the_middle_of_a_call_leaves_its_outcome_unk
     assert app.calls == ["sleep"]
 
 
+@pytest.mark.requirement("HUB-LINK-03")
 async def test_an_idle_connection_to_a_server_that_is_gone_is_noticed() -> None:
     async with serve(LabHttp()) as url:
         connection = session(lab_at(url), ping_every_s=0.05).connect(nothing)
@@ -380,6 +386,7 @@ async def test_something_that_is_no_mcp_server_is_no_upstream() -> None:
                 pass
 
 
+@pytest.mark.requirement("HUB-LINK-01")
 async def test_a_connection_may_be_entered_and_left_by_different_tasks() -> None:
     connection = session(lab()).connect(nothing)
     link = await asyncio.create_task(_entered(connection))
@@ -393,6 +400,7 @@ async def _entered(connection: object) -> Link:
     return entered
 
 
+@pytest.mark.requirement("HUB-LINK-01")
 async def test_two_connections_are_closed_in_any_order() -> None:
     first, second = session(lab("a")).connect(nothing), session(lab("b")).connect(nothing)
     a, b = await first.__aenter__(), await second.__aenter__()
