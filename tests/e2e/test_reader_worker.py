@@ -174,7 +174,7 @@ async def test_a_process_that_dies_over_a_page_is_a_typed_outcome(own: Worker) -
     pid = await pid_of(own)
     os.kill(pid, signal.SIGSTOP)
     reading = asyncio.create_task(own.read(document()))
-    while not own._calls:
+    while not any(call._process for call in own._calls):
         await asyncio.sleep(0)
     os.kill(pid, signal.SIGTERM)
     os.kill(pid, signal.SIGCONT)
