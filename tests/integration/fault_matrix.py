@@ -509,10 +509,11 @@ class Cell:
 
     @property
     def _patience_s(self) -> float:
-        """What a late cell waits for beside the fault, the engine's answer, must come within it too."""
+        """What a late cell waits for beside the fault, an engine's answer or a process that reads pages, must come within it too."""
         if not self.fault.late:
             return PATIENCE_S
-        return SHORT_PATIENCE_S * (2 if self.operation.subject in {"tavily-search", "firecrawl-search"} else 1)
+        slower: dict[Subject, int] = {"tavily-search": 2, "firecrawl-search": 2, "local-map": 3}
+        return SHORT_PATIENCE_S * slower.get(self.operation.subject, 1)
 
     def _keys(self, count: int) -> str:
         """Keys that no other cell and no other position has."""
