@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["LOCK_WAIT_S", "locked", "replace"]
+__all__ = ["LOCK_WAIT_S", "locked", "replace", "settle"]
 
 LOCK_WAIT_S = 10.0
 """How long a change waits for another process that changes the same file."""
@@ -35,10 +35,10 @@ def replace(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         raise
-    _settle(path.parent)
+    settle(path.parent)
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Make a replacement survive a power cut where folders can be synchronised."""
     if sys.platform == "win32":
         return

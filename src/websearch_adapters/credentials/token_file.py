@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from websearch_adapters.atomic_file import settle
 from websearch_core.errors import NotConfigured
 
 __all__ = ["TokenFile"]
@@ -164,7 +165,7 @@ class TokenFile:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
             raise
-        _settle(path.parent)
+        settle(path.parent)
 
     def _unusable(self, what: str) -> NotConfigured:
         hint = "Sign in again with `websearch login`."
@@ -203,15 +204,3 @@ def _patiently(work: Callable[[], T]) -> T:
             if sys.platform != "win32" or time.monotonic() >= until:
                 raise
             time.sleep(0.01)
-
-
-def _settle(folder: Path) -> None:
-    """Make a replacement survive a power cut where folders can be synchronised."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
