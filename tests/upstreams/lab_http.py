@@ -34,6 +34,8 @@ class LabHttp:
         """The tool that never answers."""
         self.clings = False
         """Does not answer who says goodbye."""
+        self.thinks = False
+        """Lets who has no right to be here wait for the refusal."""
         self.cancelled = 0
         self.tools = list(OWN_TOOLS)
 
@@ -52,6 +54,8 @@ class LabHttp:
             return Response(status_code=200 if request.method == "DELETE" else 405)
         self.headers.append(dict(request.headers))
         if self.token and request.headers.get("authorization") != f"Bearer {self.token}":
+            while self.thinks:
+                await asyncio.sleep(0.005)
             return Response(status_code=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
         message: dict[str, Any] = json.loads(await request.body())
         method, asked, params = message["method"], message.get("id"), message.get("params") or {}

@@ -9,7 +9,7 @@ import pytest
 from websearch_core import outcome
 from websearch_core.errors import AllFailed, AuthRejected
 from websearch_core.ports import Cache
-from websearch_core.redaction import RedactedCache, Redactor
+from websearch_core.redaction import MOST_LEARNT, RedactedCache, Redactor
 from websearch_core.testing.contracts import CacheContract
 from websearch_core.testing.fakes import FakeCache, FakeClock
 from websearch_core.values import (
@@ -217,7 +217,7 @@ class TestLearning:
     def test_the_last_few_are_remembered_and_blanks_are_none(self, redact: Redactor) -> None:
         redact.learn("  ")
         assert redact.content("a  b") == "a  b"
-        for number in range(12):
+        for number in range(MOST_LEARNT):
             redact.learn(f"refresh-token-number-{number}-0123456789")
         assert redact.content(TOKEN) == TOKEN
         assert "number-11" not in redact.content("refresh-token-number-11-0123456789")
