@@ -1,6 +1,7 @@
 """Names, lives and search of upstream tools.
 
-`python bench/hub_tools.py` prints, beside its three figures, what a plain search by substrings finds, and the times of both searches.
+`python bench/hub_tools.py` prints, beside its three figures, what a plain search by substrings finds, and the times of both
+searches.
 
 `hub_live_link_violations`: 2,000 random lives of an upstream, of up to 50 events each (`tests/property/test_hub_lifecycle.py`),
 that break a law: two connections at once, a wait that shrinks or passes its cap, a connection to what is switched off or removed,
