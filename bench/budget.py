@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import random
 from collections.abc import Iterator
 
-from websearch_core import budget
-from websearch_core.values import FetchResult, MapResult, Note, SearchResult, Source, SourcesResult
+from websearch_core import budget, fence
+from websearch_core.hub.call import CallTool
+from websearch_core.hub.values import CallRequest, Part, ToolReply
+from websearch_core.testing.fakes import FakeCache, FakeUpstreamLink, FakeUpstreams
+from websearch_core.values import FetchResult, MapResult, Note, PostResult, PostSource, Quote, SearchResult, Source, SourcesResult
 
 __all__ = ["budget_overruns", "budget_rejoin_failures"]
 
 SEED = 20_261_130
-RESULTS = 2_000
+RESULTS = 3_000
 HARD = (
     '"', "\\", "\n", "\t", "\u2028", "世界。", "é", "e\u0301", "😀", "👨\u200d👩\u200d👧", "🏽", "ﷺ", "\x00", "word ", " ",
     "https://a.example/path?q=1&b=2 ", "| a | b |\n", "|---|---|\n", "```\n", "\n\n## Part\n\n",
@@ -21,12 +25,13 @@ HARD = (
 
 @functools.cache
 def _measured() -> tuple[int, int]:
-    """(overruns, pieces that do not join) of 2,000 results of each kind."""
+    """(overruns, pieces that do not join) of 500 results of each of six kinds."""
     chance = random.Random(SEED)
     overruns = failures = 0
-    for _ in range(RESULTS // 4):
+    for _ in range(RESULTS // 6):
         limit = chance.randint(1_000, 30_000)
-        for sizes, whole in (_search(chance, limit), _fetch(chance, limit), _map(chance, limit), _sources(chance, limit)):
+        for kind in (_search, _fetch, _map, _sources, _posts, _reply):
+            sizes, whole = kind(chance, limit)
             overruns += sum(size > limit for size in sizes)
             failures += not whole
     return overruns, failures
@@ -113,3 +118,40 @@ def _sources(chance: random.Random, limit: int) -> tuple[list[int], bool]:
                 source.url for source in everything if budget.json_chars(source.url) < limit // 2 or source.url in seen
             ]
         offset = page.next_offset
+
+
+def _posts(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    """A search on X and the rest of its answer, read on with get_sources."""
+    content = _text(chance)
+    sources = tuple(PostSource(url=f"https://x.com/i/status/{number}") for number in range(chance.randint(0, 30)))
+    quotes = tuple(
+        Quote(text=_text(chance, 60)[:280], url=f"https://x.com/a/status/{number}", post_id=str(number))
+        for number in range(chance.randint(0, 30))
+    )
+    whole = PostResult(session_id="a" * 12, content=content, sources=sources, quotes=quotes)
+    fitted = budget.fit_posts(whole, limit)
+    joined, start, sizes = fitted.content, fitted.next_start, [budget.json_chars(fitted)]
+    while start is not None:
+        page = budget.fit_sources(SourcesResult(session_id="a" * 12), (), content, start, limit)
+        joined, start = joined + page.content, page.next_start
+        sizes.append(budget.json_chars(page))
+    return sizes, joined == content
+
+
+def _reply(chance: random.Random, limit: int) -> tuple[list[int], bool]:
+    """An upstream tool's reply, read on by its reply_id."""
+    text = fence.clean(_text(chance))
+    reply = ToolReply(parts=(Part(kind="text", text=text),), structured={"text": _text(chance, 500)})
+    return asyncio.run(_replied(reply, text, limit))  # noqa: TID251 - a bench is an entry point
+
+
+async def _replied(reply: ToolReply, text: str, limit: int) -> tuple[list[int], bool]:
+    upstreams = FakeUpstreams(links={"fake": [FakeUpstreamLink(script=reply)]})
+    call = CallTool(upstreams=upstreams, cache=FakeCache())
+    result = await call(CallRequest(tool="fake__echo", max_chars=limit))
+    joined, sizes = result.content, [budget.json_chars(result)]
+    while result.next_start is not None:
+        result = await call(CallRequest(reply_id=result.reply_id, start=result.next_start, max_chars=limit))
+        joined += result.content
+        sizes.append(budget.json_chars(result))
+    return sizes, text.strip() in joined and result.total_chars == len(joined)

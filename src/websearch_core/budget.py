@@ -30,6 +30,7 @@ from websearch_core.values import (
 )
 
 __all__ = [
+    "fewer",
     "fit_fetch",
     "fit_map",
     "fit_passages",
@@ -77,17 +78,19 @@ def in_tokens(count: Count, most: int) -> Iterator[None]:
 def within(fit: Callable[[int], F], max_chars: int) -> F:
     """What `fit` makes of `max_chars`, or of fewer where that has too many tokens."""
     result = fit(max_chars)
-    limit = _tokens.get()
-    if limit is None:
-        return result
-    count, most = limit
-    while max_chars > SMALLEST_CHARS:
-        used = count(_json(result))
-        if used <= most:
-            break
-        max_chars = max(min(max_chars * most // used * 19 // 20, max_chars - 1), SMALLEST_CHARS)
-        result = fit(max_chars)
+    while (less := fewer(result, max_chars)) is not None:
+        max_chars, result = less, fit(less)
     return result
+
+
+def fewer(result: object, max_chars: int) -> int | None:
+    """Characters in which to make a result again that was made of `max_chars` and has too many tokens; None when it is fine."""
+    limit = _tokens.get()
+    if limit is None or max_chars <= SMALLEST_CHARS:
+        return None
+    count, most = limit
+    used = count(_json(result))
+    return None if used <= most else max(min(max_chars * most // used * 19 // 20, max_chars - 1), SMALLEST_CHARS)
 
 
 def json_chars(value: object) -> int:

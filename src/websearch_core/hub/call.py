@@ -78,7 +78,12 @@ class CallTool:
                 span.note(outcome=error.code)
                 return outcome.failed(base, error, "call")
             span.note(outcome="failed" if reply.failed else "success")
-        return await self._told(base, reply, request.max_chars)
+        max_chars = request.max_chars
+        result = await self._told(base, reply, max_chars)
+        while (less := budget.fewer(result, max_chars)) is not None:
+            max_chars = less
+            result = await self._told(base, reply, max_chars)
+        return result
 
     def _entry(self, word: str) -> CatalogTool:
         """The tool of this id, or the only one that has this raw name."""
@@ -187,7 +192,12 @@ class CallTool:
         if request.start >= len(kept.text):
             error = InvalidInput(f"start must be below {len(kept.text)}, the length of the reply")
             return outcome.failed(base, error, "call")
-        return await self._cut(base, kept.text, request.start, request.max_chars - RESERVE_CHARS - budget.json_chars(base))
+        used, max_chars = RESERVE_CHARS + budget.json_chars(base), request.max_chars
+        result = await self._cut(base, kept.text, request.start, max_chars - used)
+        while (less := budget.fewer(result, max_chars)) is not None:
+            max_chars = less
+            result = await self._cut(base, kept.text, request.start, max_chars - used)
+        return result
 
 
 def _too_late(entry: CatalogTool, limit_s: float, *, sent: bool) -> WebSearchError:

@@ -56,12 +56,18 @@ class FindTools:
                 return outcome.failed(base, _nothing(request, statuses, awaited, found.total), "find")
             span.note(outcome="success", found=found.total)
         base = outcome.partly(base, _awaited(awaited), "find") if awaited else base
-        return self._fitted(base, found.items, request, {status.name: status.state for status in statuses})
+        states = {status.name: status.state for status in statuses}
+        return budget.within(lambda room: self._fitted(base, found.items, request, states, room), request.max_chars)
 
     def _fitted(
-        self, base: FindResult, matches: tuple[ToolMatch, ...], request: FindRequest, states: Mapping[str, UpstreamState]
+        self,
+        base: FindResult,
+        matches: tuple[ToolMatch, ...],
+        request: FindRequest,
+        states: Mapping[str, UpstreamState],
+        max_chars: int,
     ) -> FindResult:
-        room = request.max_chars - RESERVE_CHARS - budget.json_chars(base)
+        room = max_chars - RESERVE_CHARS - budget.json_chars(base)
         tools: list[FoundTool] = []
         for match in matches:
             tool = _found(match, states)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from websearch_core import outcome
+from websearch_core import budget, outcome
 from websearch_core.errors import InvalidParams, InvalidPlan, PlanIncomplete, UnknownSession, WebSearchError
 from websearch_core.planning import order
 from websearch_core.planning.values import (
@@ -33,6 +33,8 @@ from websearch_core.values import Note
 
 __all__ = ["RecordPlan", "complete", "kept_plan", "remaining"]
 
+MAX_CHARS = 24_000
+NOT_SHOWN = Note(code="result_cut", text="the plan is too long to be shown; it is complete, kept, and can be run")
 TTL_S = 3_600.0
 """A plan is forgotten an hour after its last step."""
 NEEDED = {1: PHASES[:3], 2: PHASES[:5], 3: PHASES}
@@ -126,7 +128,8 @@ def as_it_stands(plan: Plan) -> PlanResult:
         ),
     )
     if result.plan_complete:
-        return dataclasses.replace(result, executable_plan={phase: held[phase] for phase in PHASES if held[phase]})
+        whole = dataclasses.replace(result, executable_plan={phase: held[phase] for phase in PHASES if held[phase]})
+        return whole if budget.json_chars(whole) <= MAX_CHARS else dataclasses.replace(result, notes=(*result.notes, NOT_SHOWN))
     return outcome.partly(result, incomplete(plan), "plan")
 
 

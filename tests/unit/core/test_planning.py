@@ -363,3 +363,15 @@ async def test_a_plan_survives_in_the_cache_as_it_is() -> None:
     session = await begun(recorder(cache), lambda name: part(name, "q1"))
     assert await cache.get(f"plan:{session}", Plan) is not None
     assert isinstance(await recorder(cache)(complexity(session, 1)), PlanResult)
+
+
+async def test_a_plan_that_is_too_long_to_be_shown_is_complete_all_the_same() -> None:
+    cache, engine = FakeCache(), FakeEngine()
+    record = recorder(cache)
+    session = await begun(record)
+    results = [await record(part(session, f"q{number}", goal=f"part {number}: " + "long " * 790)) for number in range(8)]
+    result = results[-1]
+    assert (result.status, result.plan_complete, result.executable_plan) == ("success", True, None)
+    assert [note.code for note in result.notes] == ["result_cut"]
+    found = await runner(cache, engine=engine)(SearchQuery(query="all", plan=session, extra_sources=0))
+    assert (found.status, len(engine.asked)) == ("success", 8)
