@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +126,8 @@ class RunPlan:
             except (InvalidInput, TypeError) as error:
                 return _failed(about, InvalidInput(str(error)[:300]))
             result = await self.search(asked, within_s=left)
-            part = _Part(about=about, result=result, text=result.content, sources=result.sources)
+            whole = await self.cache.get(f"session:{result.session_id}", SearchResult) or result  # what is returned may be cut
+            part = _Part(about=about, result=result, text=whole.content, sources=whole.sources)
             if result.status != "error":
                 break
         return part
@@ -174,7 +175,7 @@ def _composed(empty: SearchResult, parts: list[_Part]) -> SearchResult:
         sources=sources,
         sources_count=len(sources),
         search_provider="plan",
-        notes=tuple(_note(part) for part in parts if part.result.status != "success"),
+        notes=(*(_note(part) for part in parts if part.result.status != "success"), *_said(good)),
     )
     if all(part.result.status == "success" for part in parts):
         return result
@@ -185,6 +186,13 @@ def _composed(empty: SearchResult, parts: list[_Part]) -> SearchResult:
     error = EmptyResult(f"parts of the plan are missing or incomplete: {', '.join(failed)[:300]}", provider="planning")
     action = "Use what is there; the notes say what happened to each missing part. Run the plan again to try them again."
     return outcome.partly(result, error, "plan", next_action=action)
+
+
+def _said(parts: list[_Part]) -> Iterator[Note]:
+    """The notes of pages and maps, where a cut is told that this result cannot read on; a search is taken in whole."""
+    for part in parts:
+        for note in () if isinstance(part.result, SearchResult) else part.result.notes:
+            yield dataclasses.replace(note, text=f"{part.about.id}: {note.text}"[:300])
 
 
 def _note(part: _Part) -> Note:

@@ -29,7 +29,7 @@ from websearch_core.planning.values import (
 )
 from websearch_core.search import Search
 from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, FakeMapper, Gate
-from websearch_core.values import Answer, SearchQuery, Source
+from websearch_core.values import Answer, SearchQuery, SearchResult, Source
 
 pytestmark = pytest.mark.anyio
 INTENT = PlanIntent(core_question="Which pump is safer?", query_type="comparative", time_sensitivity="recent")
@@ -375,3 +375,25 @@ async def test_a_plan_that_is_too_long_to_be_shown_is_complete_all_the_same() ->
     assert [note.code for note in result.notes] == ["result_cut"]
     found = await runner(cache, engine=engine)(SearchQuery(query="all", plan=session, extra_sources=0))
     assert (found.status, len(engine.asked)) == ("success", 8)
+
+
+async def test_a_run_holds_the_whole_of_each_part_and_tells_what_is_cut() -> None:
+    """Each search shows five sources and as much text as fits; the plan's result is made of all of it."""
+    sources = tuple(Source(url=f"https://s{number}.example/", title=f"S{number}", evidence="cited") for number in range(9))
+    answer = Answer(text="A long answer. " * 400, sources=sources, engine="e", searched=True)
+    cache, page = FakeCache(), "Some text of the page. " * 2_000
+    steps = (
+        lambda name: part(name, "q1"),
+        lambda name: part(name, "q2"),
+        lambda name: term(name, "t", "why"),
+        lambda name: mapping(name, "q2", "web_fetch", '{"url": "https://docs.example/a", "max_chars": 2000}'),
+    )
+    session = await begun(recorder(cache), *steps, level=2)
+    run = runner(cache, engine=FakeEngine(answer), extractor=FakeExtractor({"https://docs.example/a": page}))
+    result = await run(SearchQuery(query="all", plan=session, extra_sources=0, max_chars=3_000))
+    kept = await cache.get(f"session:{result.session_id}", SearchResult)
+    assert kept is not None
+    assert answer.text in kept.content
+    assert (result.sources_count, len(kept.sources)) == (10, 10)
+    assert result.next_start is not None
+    assert [note.text for note in result.notes if note.text.startswith("q2: cut; web_fetch")]
