@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib.metadata
+import logging
 import platform
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
@@ -66,6 +67,7 @@ from websearch_core.values import (
 
 __all__ = ["Closing", "build"]
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 Capability: TypeAlias = Literal["answer", "find", "find_posts", "extract", "map"]
 """Also the name of the port's method."""
@@ -507,7 +509,10 @@ class _Parts:
             return None, ()
         from websearch_adapters import policies
 
-        return policies.load(paths)
+        loaded, problems = policies.load(paths)
+        for problem in problems:
+            log.warning("a policy is not used: %s", problem)
+        return loaded, problems
 
     def _xai(self) -> object:
         from websearch_adapters.providers.xai import XaiResponses

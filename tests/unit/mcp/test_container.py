@@ -89,10 +89,13 @@ def test_public_result_pages_are_not_read_beside_every_answer(environ: dict[str,
     assert configured(tmp_path, **environ).settings.extra_sources() == pages
 
 
-async def test_the_doctor_names_a_policy_file_that_cannot_be_used(tmp_path: Path) -> None:
+async def test_the_doctor_and_the_log_name_a_policy_file_that_cannot_be_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     box = build(configured(tmp_path, WEBSEARCH_SEARCH_POLICIES=str(tmp_path / "Absent.toml")))
     report = await box.resolve(Doctor)()
     assert [part.detail for part in report.parts if part.part == "policies"] == [f"{tmp_path / 'Absent.toml'}: FileNotFoundError"]
+    assert [one.message for one in caplog.records] == [f"a policy is not used: {tmp_path / 'Absent.toml'}: FileNotFoundError"]
     await box.resolve(Closing).aclose()
 
 
