@@ -14,6 +14,7 @@ __all__ = [
     "AllFailed",
     "AuthRejected",
     "BadReply",
+    "Blocked",
     "CircuitOpen",
     "Declined",
     "EmptyResult",
@@ -21,6 +22,7 @@ __all__ = [
     "InvalidParams",
     "InvalidPlan",
     "ModelRejected",
+    "NeedsRendering",
     "NotAllowed",
     "NotConfigured",
     "OutOfCredit",
@@ -216,6 +218,12 @@ class TooCostly(BadReply):
     code = "too_costly"
 
 
+class NeedsRendering(BadReply):
+    """The page came without its content, which a script in a browser would fetch and draw."""
+
+    code = "needs_rendering"
+
+
 class RequestRejected(ProviderError):
     """The provider says that this request is wrong (400, 404, 422); repeating it unchanged cannot help."""
 
@@ -232,6 +240,12 @@ class Declined(ProviderError):
     """Refused on content grounds, or this page is blocked by the provider."""
 
     code = "declined"
+
+
+class Blocked(Declined):
+    """A check for humans, a refusal of programs or a form of consent stands in place of the page."""
+
+    code = "blocked"
 
 
 class AllFailed(WebSearchError):

@@ -132,7 +132,7 @@ KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"quota_exhausted"}),
     ),
     "declined": (
-        frozenset({"{}_declined", "{}_upstream_error", "grok_primary_failed"}),
+        frozenset({"{}_blocked", "{}_declined", "{}_upstream_error", "grok_primary_failed"}),
         frozenset({"declined", "content_filter", "page_status", "upstream_rejected", "empty_response"}),
     ),
     "down": (
@@ -189,7 +189,7 @@ KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"rate_limited", "page_status"}),
     ),
     "reply": (
-        frozenset({"{}_bad_reply", "{}_invalid_response", "{}_upstream_error", "grok_primary_failed"}),
+        frozenset({"{}_bad_reply", "{}_invalid_response", "{}_needs_rendering", "{}_upstream_error", "grok_primary_failed"}),
         frozenset({"invalid_response", "upstream_rejected", "empty_response", "page_status"}),
     ),
     "request": (

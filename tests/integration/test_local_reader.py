@@ -14,11 +14,23 @@ from upstreams.pages import PagesSite, Served, article, build_site
 from upstreams.script import Step, hang, hang_up, html_page, status
 from upstreams.serve import serve, transport
 from websearch_adapters.extract.local import LocalReader
+from websearch_adapters.extract.reading import Document
 from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
-from websearch_core.errors import BadReply, Declined, EmptyResult, InvalidInput, NotAllowed, RequestRejected, Unreachable
+from websearch_core.errors import (
+    Blocked,
+    Declined,
+    EmptyResult,
+    InvalidInput,
+    NeedsRendering,
+    NotAllowed,
+    RequestRejected,
+    Unreachable,
+)
+from websearch_core.fetch import Fetch
 from websearch_core.ports import Extractor
 from websearch_core.testing.contracts import ExtractorContract, Hanging
+from websearch_core.testing.fakes import FakeCache
 from websearch_core.values import FetchRequest, Page
 
 pytestmark = pytest.mark.anyio
@@ -127,15 +139,37 @@ async def test_html_under_a_wrong_type_is_still_html(over: Over) -> None:
     assert (page.kind, page.text) == ("html", "# Title\n\nText.")
 
 
-async def test_a_page_drawn_by_a_script_is_a_bad_reply_with_advice(documentation: LocalReader) -> None:
-    with pytest.raises(BadReply, match=r"site\.example") as caught:
+async def test_a_page_drawn_by_a_script_is_told_as_such_with_advice(documentation: LocalReader) -> None:
+    with pytest.raises(NeedsRendering, match=r"site\.example") as caught:
         await read(documentation, "/app")
     assert "JavaScript" in (caught.value.hint or "")
 
 
-async def test_a_check_for_humans_is_declined_and_never_content(over: Over) -> None:
-    with pytest.raises(Declined, match="check for humans"):
+async def test_a_check_for_humans_is_blocked_and_never_content(over: Over) -> None:
+    with pytest.raises(Blocked, match="check for humans"):
         await read(over(PagesSite({"/": html_page()})), "/")
+
+
+@pytest.mark.parametrize("page", [html_page(), SitePage("<div id=root></div><script src=a.js></script>")], ids=["check", "shell"])
+async def test_a_page_that_is_none_has_a_code_of_its_own(over: Over, page: Served) -> None:
+    fetch = Fetch(extractor=over(PagesSite({"/": page})), cache=FakeCache())
+    found = await fetch(FetchRequest(url=f"{HOST}/"))
+    assert found.error in {"local_blocked", "local_needs_rendering"}
+    assert found.error_detail is not None
+    assert not found.error_detail.retryable
+
+
+async def test_a_form_of_consent_is_no_page_to_read(worker: Worker) -> None:
+    form = Document(body=b"<h1>Before you continue</h1><p>We use cookies.</p>", url="https://consent.site.example/m")
+    with pytest.raises(Blocked, match="consent to its cookies"):
+        await worker.read(form)
+
+
+@pytest.mark.parametrize(("name", "value"), [("cf-mitigated", "challenge"), ("x-amzn-waf-action", "captcha")])
+async def test_a_check_that_the_headers_tell_of_is_blocked_whatever_the_status(over: Over, name: str, value: str) -> None:
+    for code in (202, 403, 503):
+        with pytest.raises(Blocked):
+            await read(over(PagesSite({"/": SitePage("<p>x</p>", status=code, headers={name: value})})), "/")
 
 
 async def test_an_empty_page_has_no_content(documentation: LocalReader) -> None:

@@ -20,7 +20,7 @@ from websearch_adapters.crawl.sitemap import MAX_FILES, MAX_URLS, Sitemaps
 from websearch_adapters.extract import reading
 from websearch_adapters.extract.reading import Document
 from websearch_core import progress, urls
-from websearch_core.errors import Declined, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
+from websearch_core.errors import Blocked, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
 from websearch_core.values import Link, MapRequest, Note, SiteMap
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Survey:
             if not (self._ignore_robots or verdict.allowed):
                 raise NotAllowed(f"not mapped: {verdict.reason}", provider=NAME, hint=SWITCH)
         if page.blocked:
-            self._start_error = Declined(
+            self._start_error = Blocked(
                 f"{urls.host(address)} shows a check for humans instead of the page", provider=NAME, hint="Use another mapper."
             )
             return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links", "read_selected"]
 
 Anchors: TypeAlias = tuple[tuple[str, str], ...]
-ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked"]
+ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked", "consent"]
 
 MEAGRE_CHARS = 250
 """Markdown below this may mean that the choice of content missed the page."""
@@ -40,19 +40,25 @@ CHECK_TITLE = re.compile(
     r"^(?:just a moment|attention required|access (?:to this page has been )?denied|pardon our interruption|robot check"
     r"|are you (?:a )?(?:human|robot)|verify(?:ing)? you are human|human verification|security check|please wait"
     r"|one moment,? please|making sure you're not a bot|checking your browser|ddos-guard|bot verification|captcha"
-    r"|client challenge|安全验证|人机验证|百度安全验证|请稍候)",
+    r"|client challenge|blocked\s*$|安全验证|人机验证|百度安全验证|请稍候)",
     re.IGNORECASE,
 )
 CHECK_MARKUP = re.compile(
-    r"_cf_chl_opt|cf-challenge|challenge-form|cf-turnstile|/cdn-cgi/challenge-platform/h/|g-recaptcha|h-captcha|hcaptcha\.com/1"
-    r"|px-captcha|captcha-delivery\.com|_Incapsula_Resource|awsWafCookieDomainList|aws-waf-token|anubis_challenge"
-    r"|ddos-guard|/sorry/index|geetest_|anomaly-modal|captcha-container",
+    r"_cf_chl_opt|cf-challenge|challenge-form|/cdn-cgi/challenge-platform/h/|px-captcha|captcha-delivery\.com|_Incapsula_Resource"
+    r"|awsWafCookieDomainList|aws-waf-token|anubis_challenge|ddos-guard|/sorry/index|anomaly-modal|errors/validateCaptcha"
+    r"|secitptpage|errors\.edgesuite\.net",
     re.IGNORECASE,
 )
+CHECK_WIDGET = re.compile(r"cf-turnstile|g-recaptcha|h-captcha|hcaptcha\.com/1|geetest_|captcha-container", re.IGNORECASE)
+"""What ordinary forms have too."""
+FIELDS = re.compile(r"<textarea|<select|type\s*=\s*[\"']?(?:email|tel|password|date|number)\b", re.IGNORECASE)
+"""What a form asks for that is no check."""
 CHECK_WORDS = re.compile(
     r"verify (?:that )?you(?:'re| are) (?:a )?(?:human|not a (?:ro)?bot)|unusual traffic|complete the (?:security check|captcha)"
     r"|checking your browser|enable javascript and cookies to continue|confirm (?:that )?you(?:'re| are) (?:a )?human"
-    r"|prove (?:that )?you(?:'re| are) (?:a )?human|press (?:&|and) hold|请完成安全验证|拖动滑块",
+    r"|prove (?:that )?you(?:'re| are) (?:a )?human|press (?:&|and) hold|make sure you(?:['’]re| are) not a (?:ro)?bot"
+    r"|security service to protect itself|you have been blocked|request has been blocked"
+    r"|don['’]t have permission to access [^\n]{0,300} on this server|请完成安全验证|拖动滑块|完成验证后",
     re.IGNORECASE,
 )
 SCRIPT_WORDS = re.compile(
@@ -60,6 +66,14 @@ SCRIPT_WORDS = re.compile(
     r"|javascript[^.<>]{0,60}(?:enabled?|required|disabled|erforderlich|无法|有効|to (?:run|use|view|continue))",
     re.IGNORECASE,
 )
+LOADING = re.compile(
+    r"loading|please wait|one moment|initiali[sz]ing|chargement|wird geladen|加载|載入|読み込み|©", re.IGNORECASE
+)
+DRAWN_CHARS = 12
+"""So many in a paragraph that speaks of no loading are something to read."""
+MEDIA = ("img", "picture", "iframe", "frame", "video", "audio", "object", "embed")
+CONSENT_URL = re.compile(r"//(?:consent|guce)\.[^/?#]+|/collectConsent\b|/zustimmung\b", re.IGNORECASE)
+"""Where sites send who has not yet agreed to their cookies; seen 2026-11-30."""
 APP_ROOT_IDS = frozenset(
     {"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "app-root", "main-app", "react-root", "q-app"}
 )
@@ -84,7 +98,8 @@ class HtmlDocument:
     """Address as written and text of every anchor; `links` makes links of them."""
     base_url: str = ""
     outcome: ReadOutcome = "content"
-    """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place."""
+    """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place. `consent`: a form
+    that asks for consent to cookies does."""
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -116,7 +131,7 @@ def read_html(text: str, url: str) -> HtmlDocument:
     base_url = _base(root, url)
     anchors = tuple(_anchors(root))
     body = _content(root, text, base_url, about)
-    outcome = _outcome(about.title, body, text)
+    outcome = _outcome(about.title, body, text, url)
     return HtmlDocument(
         title=about.title,
         markdown=body if outcome == "content" else "",
@@ -232,46 +247,67 @@ def _says_nofollow(root: Element) -> bool:
 # --- no page at all -----------------------------------------------------------------------------------------------
 
 
-def _outcome(title: str, body: str, text: str) -> ReadOutcome:
+def _outcome(title: str, body: str, text: str, url: str) -> ReadOutcome:
     """A page with enough content is one, whatever words stand in it; only a meagre one is looked at again."""
     if len(body) >= CHECK_CHARS:
         return "content"
     root = parse(text)
     if root is None:
         return "empty"
-    if _is_check(title, body, text, scripted=next(root.iter("script"), None) is not None):
+    if _is_check(title, body, text, scripted=_is_scripted(root)):
         return "blocked"
+    if CONSENT_URL.search(url):
+        return "consent"
     if len(body) < SHELL_CHARS and _is_shell(root, body):
         return "script_shell"
     return "content" if body.strip() else "empty"
 
 
 def _is_check(title: str, body: str, text: str, *, scripted: bool) -> bool:
-    marked = CHECK_MARKUP.search(text[:MARKUP_CHARS]) is not None
+    head = text[:MARKUP_CHARS]
     worded = CHECK_WORDS.search(body) is not None
+    marked = CHECK_MARKUP.search(head) is not None
+    widget = CHECK_WIDGET.search(head) is not None and not FIELDS.search(head)
     if CHECK_TITLE.match(title):
-        return marked or worded or scripted
-    return marked and (worded or len(body) < 100)
+        return marked or widget or worded or scripted
+    return (marked or widget) and (worded or len(body) < 100)
 
 
 def _blocks_crawler(root: Element, title: str, text: str) -> bool:
     body = body_of(root)
-    scripted = next(root.iter("script"), None) is not None
+    scripted = _is_scripted(root)
     content.stripped(root)
     words = words_of(body)
     return len(words) < CHECK_CHARS and _is_check(title, words, text, scripted=scripted)
 
 
+def _is_scripted(root: Element) -> bool:
+    """Whether there is a script that does something; descriptions for search engines do not."""
+    return any("ld+json" not in (script.get("type") or "") for script in root.iter("script"))
+
+
 def _is_shell(root: Element, body: str) -> bool:
-    """Hardly any text, a script, and an empty place for it to draw into or a plea for it."""
-    if next(root.iter("script"), None) is None:
+    """Hardly any text, a script, and an empty place for it to draw into, a plea for it, or nothing else at all."""
+    if not _is_scripted(root):
         return False
     pleas = " ".join([body, *(text_of(element) for element in root.iter("noscript"))])
-    return SCRIPT_WORDS.search(pleas) is not None or any(
+    if SCRIPT_WORDS.search(pleas) is not None or any(
         _is_app_root(element) for element in body_of(root).iter("div", "main", "app-root")
-    )
+    ):
+        return True
+    return not body.strip() and next(body_of(root).iter(*MEDIA), None) is None
 
 
 def _is_app_root(element: Element) -> bool:
     named = (element.get("id") or "").lower() in APP_ROOT_IDS or element.get("data-reactroot") is not None
-    return (named or element.tag == "app-root") and len(text_of(element).strip()) < SHELL_CHARS
+    return (named or element.tag == "app-root") and len(text_of(element).strip()) < SHELL_CHARS and not _is_drawn(element)
+
+
+def _is_drawn(root: Element) -> bool:
+    """Whether a server has put something to read into the place."""
+    for paragraph in root.iter("p", "dd", "td", "blockquote", "pre"):
+        words = words_of(paragraph)
+        around = next(paragraph.iterancestors("header", "footer", "nav"), None)
+        if len(words) >= DRAWN_CHARS and around is None and not LOADING.search(words):
+            return True
+    return False

@@ -35,8 +35,8 @@ class LocalReader:
         """The whole page; parsed in a process of its own, which a cancelled call does not leave behind.
 
         Raises:
-            ProviderError: unreachable, refused, no text (EmptyResult), a page that a script would fill (BadReply), one that takes
-                too much to read (TooCostly), a check for humans or a file of another kind (Declined).
+            ProviderError: unreachable, refused, no text (EmptyResult), a page that a script would fill (NeedsRendering), one that
+                takes too much to read (TooCostly), a check for humans (Blocked), a file of another kind (Declined).
             NotAllowed: policy forbids the address or the size.
             NotConfigured: this system lets no process be started.
             InvalidInput: the selector cannot be read or finds nothing.

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
 from websearch_core import urls
-from websearch_core.errors import BadReply, Declined, EmptyResult, InvalidInput, NotConfigured, ProviderError
+from websearch_core.errors import (
+    BadReply,
+    Blocked,
+    Declined,
+    EmptyResult,
+    InvalidInput,
+    NeedsRendering,
+    NotConfigured,
+    ProviderError,
+)
 from websearch_core.values import Note
 
 if TYPE_CHECKING:
@@ -27,6 +36,8 @@ OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 """The name of the stream in which Office keeps a document with a password; MS-OFFCRYPTO 2.3.4."""
 LOCKED = "It needs a password; look for an open version."
+ELSEWHERE = "Use another provider for this page, or another page with the same content."
+SCRIPTED = "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page."
 DAMAGED = "Fetch it again, or look for another version of this document."
 
 
@@ -60,8 +71,8 @@ def read(document: Document) -> Reading:
     """The text of the document.
 
     Raises:
-        ProviderError: no text (EmptyResult), a page that a script would fill (BadReply), a check for humans, a locked file or one
-            of another kind (Declined).
+        ProviderError: no text (EmptyResult), a page that a script would fill (NeedsRendering), a check for humans or a form of
+            consent (Blocked), a locked file or one of another kind (Declined).
         NotAllowed: the page is larger than the reader takes, or unpacks to too much.
         NotConfigured: a part is not installed that reads this kind of document.
         InvalidInput: the selector cannot be read, finds nothing, or the document is no HTML.
@@ -103,19 +114,11 @@ def _html(document: Document, _kind: Kind) -> Reading:
 
     found = read_html(decode(document.body, document.content_type)[0], document.url)
     if found.outcome == "blocked":
-        raise failure(
-            Declined,
-            document,
-            "shows a check for humans instead of the page",
-            "Use another provider for this page, or another page with the same content.",
-        )
+        raise failure(Blocked, document, "shows a check for humans instead of the page", ELSEWHERE)
+    if found.outcome == "consent":
+        raise failure(Blocked, document, "asks for consent to its cookies instead of showing the page", ELSEWHERE)
     if found.outcome == "script_shell":
-        raise failure(
-            BadReply,
-            document,
-            "sends a page without content that a script would fill",
-            "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page.",
-        )
+        raise failure(NeedsRendering, document, "sends a page without content that a script would fill", SCRIPTED)
     return Reading(kind="html", text=found.markdown, title=found.title, published=found.published, language=found.language)
 
 

@@ -17,6 +17,7 @@ from websearch_adapters.http import failures
 from websearch_core import egress, urls
 from websearch_core.errors import (
     BadReply,
+    Blocked,
     Declined,
     NotAllowed,
     ProviderError,
@@ -45,6 +46,9 @@ MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONNECT_TIMEOUT_S = 6.0
 READ_TIMEOUT_S = 20.0
+CHECKED = {"cf-mitigated": {"challenge"}, "x-amzn-waf-action": {"challenge", "captcha"}}
+"""Headers by which Cloudflare and AWS WAF say that a check stands in place of the page; their documentation, 2026-11-30."""
+ELSEWHERE = "Use another provider for this page, or another page with the same content."
 GZIP = b"\x1f\x8b"
 ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.5"
 
@@ -122,6 +126,7 @@ class PageClient:
             NotAllowed: policy forbids the address, that of a redirect, or the size.
             RequestRejected: 404, 410 and other refusals of the request.
             Declined: 401, 403, 451.
+            Blocked: a check for humans, as its headers say.
             RateLimited: 429.
             Unreachable: no usable reply, 5xx, too many redirects, a body that breaks off.
             BadReply: a redirect without target, an unknown content encoding.
@@ -240,6 +245,8 @@ def _target(url: str, response: httpx.Response) -> str:
 def _check_status(host: str, response: httpx.Response) -> None:
     """Raise unless this is a page."""
     status = response.status_code
+    if any(response.headers.get(name, "").lower() in said for name, said in CHECKED.items()):
+        raise Blocked(f"{host} wants to check that a human asks", provider=PROVIDER, hint=ELSEWHERE, http_status=status)
     if status >= 400:
         raise _status_error(host, status, response.headers)
     if status >= 300 or status == 206:  # a part that nobody asked for is not the page

@@ -332,6 +332,11 @@ class TestNoPage:
             "<html><body><noscript>You need to enable JavaScript to run this app.</noscript><div></div><script>1</script></body></html>",
             "<html><body><app-root></app-root><script src=main.js></script></body></html>",
             "<html><body><p>This site requires JavaScript.</p><script>boot()</script></body></html>",
+            '<html><body><div id="mount"></div><script type="module" src="/index.js"></script></body></html>',
+            "<html><body><my-shop></my-shop><script src=main.js></script></body></html>",
+            '<html><head><script>window.location = "/new"</script></head><body></body></html>',
+            '<html><body><div id="app"><h1>Shop</h1><p>Loading the shop…</p></div><script src=a.js></script></body></html>',
+            '<html><body><div id="root"><footer><p>All rights reserved.</p></footer></div><script src=a.js></script></body></html>',
         ],
     )
     def test_a_shell_for_a_script_is_no_content(self, html: str) -> None:
@@ -352,6 +357,20 @@ class TestNoPage:
                 "<html><head><title>Sorry</title></head><body><form action='/sorry/index'>"
                 "<p>Our systems have detected unusual traffic.</p></form></body></html>"
             ),
+            (
+                "<html><head><title>Shop</title></head><body><h4>Enter the characters you see below</h4><p>Sorry, we just need to "
+                "make sure you're not a robot.</p><form action='/errors/validateCaptcha'><input></form></body></html>"
+            ),
+            (
+                "<html><head><title>Access Denied</title></head><body><h1>Access Denied</h1>You don't have permission to access "
+                '"http://shop.example/" on this server.<p>Reference #18.8d</body></html>'
+            ),
+            (
+                "<html><head><title>Attention Required! | Cloudflare</title></head><body><h1>Sorry, you have been blocked</h1>"
+                "<p>This website is using a security service to protect itself from online attacks.</p></body></html>"
+            ),
+            "<html><body><h2>环境异常</h2><p>完成验证后即可继续访问。</p><script>var secitptpage = 1</script></body></html>",
+            '<html><body><h1>Verify</h1><div class="g-recaptcha"></div></body></html>',
         ],
     )
     def test_a_check_for_humans_is_blocked(self, html: str) -> None:
@@ -369,12 +388,23 @@ class TestNoPage:
             '<html><head><title>Short</title></head><body><main><p>It works!</p></main><script src="/a.js"></script></body></html>',
             "<html><body><p>Learn JavaScript: it is enabled in every browser.</p></body></html>",
             f'<html><body><main>{PROSE * 3}</main><form class="g-recaptcha"><p>Leave a note.</p></form></body></html>',
+            (
+                "<html><body><main><h1>Contact</h1><p>Write to us.</p><form><textarea></textarea>"
+                '<div class="g-recaptcha"></div></form></main></body></html>'
+            ),
+            '<html><body><div id="root"><h1>Hello</h1><p>Small but real.</p></div><script>count()</script></body></html>',
+            "<html><head><title>Blocked drains</title></head><body><p>Call a plumber.</p><script>count()</script></body></html>",
         ],
     )
     def test_a_page_about_such_things_is_read(self, html: str) -> None:
         found = read_html(html, URL)
         assert found.outcome == "content"
         assert found.markdown
+
+    @pytest.mark.parametrize("url", ["https://consent.site.example/m?continue=x", "https://news.example/zustimmung?url=x"])
+    def test_a_form_of_consent_is_no_page(self, url: str) -> None:
+        html = "<html><body><h1>Before you continue</h1><p>We use cookies to measure what you do.</p></body></html>"
+        assert (read_html(html, url).outcome, read_html(html, "https://news.example/cookies").outcome) == ("consent", "content")
 
     @pytest.mark.parametrize("html", ["", "   \n", "<html></html>", "<!-- only -->", "<html><body><img src=x></body></html>"])
     def test_nothing_is_empty(self, html: str) -> None:
