@@ -10,7 +10,7 @@ import codecs
 import re
 from collections.abc import Iterator
 
-__all__ = ["clean", "decode"]
+__all__ = ["clean", "decode", "narrowed"]
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 EARLY_BYTES = 1_024
@@ -18,6 +18,8 @@ LOOK_ON_BYTES = 65_536
 SAMPLE_BYTES = 65_536
 TOLERATED_SHARE = 0.01
 """Undecodable among the non-ASCII characters, up to which a declaration still counts as right: pages are cut and mixed."""
+TOLERATED_SHARE_OF_UTF8 = 0.2
+"""The same for UTF-8, whose sequences text of another charset hardly ever forms."""
 
 # Python codec → what browsers read under its labels: the Encoding standard's table, read 2026-11-30.
 WEB_NAMES = {
@@ -52,6 +54,7 @@ WESTERN_EUROPEAN = frozenset({
     b"fr", b"de", b"es", b"pt", b"it", b"nl", b"sv", b"da", b"no", b"nb", b"nn", b"fi", b"is", b"ca", b"gl", b"ga",
 })  # fmt: skip
 """Without English, which pages of every language claim to be in."""
+BALTIC = frozenset({b"lt", b"lv", b"et"})
 CENTRAL_EUROPEAN = frozenset({b"cs", b"sk", b"pl", b"hu", b"hr", b"sl", b"ro", b"bs"})
 
 _LANG = re.compile(rb"<html\s[^>]{0,256}?lang\s*=\s*[\"']?([A-Za-z]{2})\b", re.IGNORECASE)
@@ -72,11 +75,25 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
     for mark, name in BOMS:
         if body.startswith(mark):
             return clean(body[len(mark) :].decode(name, "replace")), name
+    wide = _utf16_by_zeros(body[:EARLY_BYTES])
+    if wide:
+        return clean(body.decode(wide, "replace")), wide
     for name in _declared(body, content_type):
         text = _fitting(body, name)
         if text is not None:
             return clean(text), name
     return _detected(body)
+
+
+def narrowed(head: bytes, content_type: str = "") -> bytes:
+    """The beginning of a body as UTF-8 where it is in UTF-16, else as it is, in both without a mark."""
+    for mark, name in BOMS:
+        if head.startswith(mark):
+            return head[len(mark) :].decode(name, "replace").encode()
+    header = _HEADER.search(content_type)
+    declared = _codec(header.group(1)) if header else None
+    wide = _utf16_by_zeros(head) or (declared if declared in {"utf-16-le", "utf-16-be"} and head.count(0) else None)
+    return head.decode(wide, "replace").encode() if wide else head
 
 
 def clean(text: str) -> str:
@@ -144,13 +161,10 @@ def _fitting(body: bytes, name: str) -> str | None:
         text = body.decode(name, "replace")
     faults = text.count("\ufffd")
     foreign = len(text) - len(text.encode("ascii", "ignore"))
-    return text if faults <= foreign * TOLERATED_SHARE else None
+    return text if faults <= foreign * (TOLERATED_SHARE_OF_UTF8 if name == "utf-8" else TOLERATED_SHARE) else None
 
 
 def _detected(body: bytes) -> tuple[str, str]:
-    wide = _utf16_by_zeros(body[:EARLY_BYTES])
-    if wide:
-        return clean(body.decode(wide, "replace")), wide
     if b"\x1b$" in body and (text := _fitting(body, "iso2022_jp")) is not None:
         return clean(text), "iso2022_jp"
     text = _fitting(body, "utf-8")
@@ -201,5 +215,9 @@ def _by_language(guess: str, body: bytes, sample: bytes) -> str:
     if language in CENTRAL_EUROPEAN:
         return "windows-1250" if _C1.search(sample) else "iso8859-2"
     if language in WESTERN_EUROPEAN and guess != "iso8859-15":
+        return "windows-1252"
+    if language in BALTIC:
+        return "windows-1257"
+    if guess == "windows-1257":  # where nothing speaks for it, it is the rarer one
         return "windows-1252"
     return "windows-1252" if guess in {"windows-1250", "iso8859-2"} and _WESTERN.search(sample) else guess

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from websearch_adapters.extract.charset import clean, decode
+from websearch_adapters.extract.charset import clean, decode, narrowed
 from websearch_adapters.extract.markdown import fence
 from websearch_adapters.extract.metadata import day
 from websearch_core import urls
+from websearch_core.fence import clean as printable
 from websearch_core.values import Link
 
 if TYPE_CHECKING:
@@ -35,11 +37,14 @@ MAX_TITLE_CHARS = 300
 MAGIC = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!",
     b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"OTTO", b"ID3", b"OggS", b"fLaC", b"\x7fELF", b"MZ\x90", b"SQLite format 3",
-    b"\x00asm", b"\xd0\xcf\x11\xe0", b"\x28\xb5\x2f\xfd",
+    b"\x00asm", b"\xd0\xcf\x11\xe0", b"\x28\xb5\x2f\xfd", b"{\\rtf",
 )  # fmt: skip
 ZIPPED = b"PK\x03\x04"
-MARKED_TEXT = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 MEDIA = ("image/", "audio/", "video/", "font/")
+NO_TEXT = frozenset({"application/zip", "application/gzip", "application/pdf", "application/msword", "application/rtf"})
+MAX_SNIFFED_BYTES = 2_000_000
+"""Up to so many bytes are tried as JSON that calls itself HTML."""
+MARKDOWN = frozenset({"md", "markdown", "mdx"})
 LANGUAGES = {
     "py": "python", "js": "javascript", "mjs": "javascript", "ts": "typescript", "tsx": "tsx", "jsx": "jsx", "rs": "rust",
     "go": "go", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "kt": "kotlin", "rb": "ruby",
@@ -50,6 +55,9 @@ LANGUAGES = {
 _HTML_START = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|script|h1|div|table|p)[\s>]", re.IGNORECASE | re.DOTALL
 )
+_WHOLE_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
+"""How a page begins that is one, whatever it is sent as; Markdown and code begin with a single tag, too."""
+_FEED_START = re.compile(rb"\s*<(?:rss\s[^>]*version|feed\s[^>]*xmlns|(?:\w+:)?RDF\s[^>]*xmlns)")
 _XML_HEAD = re.compile(
     rb"\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\])?>|<\?[^>]*\?>|\s)*<([A-Za-z][\w:.-]*)", re.DOTALL
 )
@@ -77,12 +85,12 @@ class TextDocument:
 def kind_of(body: bytes, content_type: str, url: str = "") -> Kind:
     """What a reply is."""
     media = content_type.partition(";")[0].strip().lower()
-    head = body[:SNIFF_BYTES]
-    if head.startswith(ZIPPED):
+    if body.startswith(ZIPPED):
         from websearch_adapters.extract import package
 
         return package.kind_of(body) or "binary"
-    found = _by_bytes(head, media)
+    head = narrowed(body[:SNIFF_BYTES], content_type)
+    found = _by_bytes(head, media, _extension(url))
     if found:
         return found
     if media in {"text/markdown", "text/x-markdown"}:
@@ -90,38 +98,48 @@ def kind_of(body: bytes, content_type: str, url: str = "") -> Kind:
     if media == "application/json" or media.endswith("+json"):
         return "json"
     if media in {"text/html", "application/xhtml+xml"}:
-        return "html"
+        return "json" if _is_json(head, "") and _parses(body) else "html"
     return _by_name(media, url, head)
 
 
 def read_text(body: bytes, content_type: str, url: str, kind: Kind) -> TextDocument:
     """Read a body of one of the textual kinds that are not HTML."""
-    text = _CONTROLS.sub("", decode(body, content_type)[0]).replace("\r\n", "\n").replace("\r", "\n")
+    text = printable(decode(body, content_type)[0])
     if kind == "json":
-        return TextDocument(kind="json", text=fence(_pretty(text), "json"), title=_file_name(url))
+        return _json(text, url)
     if kind == "feed":
         return _feed(body, url) or TextDocument(kind="xml", text=fence(text.strip(), "xml"), title=_file_name(url))
     if kind == "xml":
         return TextDocument(kind="xml", text=fence(text.strip(), "xml"), title=_file_name(url))
     if kind == "markdown":
         return _markdown(text, url)
-    language = LANGUAGES.get(_extension(url), "")
+    language = LANGUAGES.get(_extension(url)) or _language_of(content_type)
     return TextDocument(kind="text", text=fence(text.strip("\n"), language) if language else text.strip(), title=_file_name(url))
+
+
+def _language_of(content_type: str) -> str:
+    """What `text/x-python` or `application/sql` names; empty for text of no language."""
+    name = content_type.partition(";")[0].strip().lower().rpartition("/")[2].removeprefix("x-")
+    return LANGUAGES.get(name) or (name if name in LANGUAGES.values() else "")
 
 
 # --- what it is ---------------------------------------------------------------------------------------------------
 
 
-def _by_bytes(head: bytes, media: str) -> Kind | None:
+def _by_bytes(head: bytes, media: str, extension: str) -> Kind | None:
     """What the first bytes prove."""
     if b"%PDF-" in head[:1_024]:
         return "pdf"
     if head.startswith(MAGIC) or (media.startswith(MEDIA) and media != "image/svg+xml"):
         return "binary"
-    if head.count(0) and not head.startswith(MARKED_TEXT) and not _wide_text(head) and not _html_with_zeros(head, media):
+    if head.count(0) and not _html_with_zeros(head, media):
         return "binary"
     if media in {"text/markdown", "text/x-markdown"}:
         return None
+    if media.startswith("text/") and media != "text/html":
+        if extension in MARKDOWN or extension in LANGUAGES:
+            return None
+        return "html" if _WHOLE_PAGE.match(head) else _xml_kind(head, media)
     if _HTML_START.match(head):
         return "html"
     return _xml_kind(head, media)
@@ -129,9 +147,13 @@ def _by_bytes(head: bytes, media: str) -> Kind | None:
 
 def _xml_kind(head: bytes, media: str) -> Kind | None:
     declared = media in {"application/xml", "text/xml"} or media.endswith("+xml")
-    match = _XML_HEAD.match(head.removeprefix(MARKED_TEXT[0]))
-    if match is None or not (declared or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml") or media in {"", "text/plain"}):
+    match = _XML_HEAD.match(head)
+    if match is None:
         return "xml" if declared and media != "application/xhtml+xml" else None
+    if _FEED_START.match(head):
+        return "feed"
+    if not (declared or head.lstrip().startswith(b"<?xml") or media in {"", "text/plain"}):
+        return None
     root = match.group(1).rpartition(b":")[2].lower()
     if root in {b"rss", b"feed", b"rdf"}:
         return "feed"
@@ -146,15 +168,9 @@ def _html_with_zeros(head: bytes, media: str) -> bool:
     return stray and media in {"text/html", "application/xhtml+xml"} and _HTML_START.match(head) is not None
 
 
-def _wide_text(head: bytes) -> bool:
-    """UTF-16 without a mark has its zeros in one half of the bytes only."""
-    odd, even = head[1::2].count(0), head[::2].count(0)
-    return min(odd, even) == 0 and max(odd, even) > len(head) // 8
-
-
 def _by_name(media: str, url: str, head: bytes) -> Kind:
     extension = _extension(url)
-    if extension in {"md", "markdown", "mdx"} and (media.startswith("text/") or not media):
+    if extension in MARKDOWN and (media.startswith("text/") or not media):
         return "markdown"
     if media.startswith("text/") or media in {
         "application/javascript",
@@ -165,11 +181,20 @@ def _by_name(media: str, url: str, head: bytes) -> Kind:
         return "text"
     if media in {"", "application/octet-stream", "binary/octet-stream"} or media.startswith("application/x-"):
         return "json" if _is_json(head, extension) else _unnamed(head)
-    return "binary"
+    named = media.startswith(MEDIA) or media in NO_TEXT or media.startswith("application/vnd.")
+    return "binary" if named else _unnamed(head)
 
 
 def _is_json(head: bytes, extension: str) -> bool:
     return extension == "json" or (head.lstrip()[:1] in {b"{", b"["} and head.lstrip()[1:2] in b'"\n\r {[')
+
+
+def _parses(body: bytes) -> bool:
+    """Whether this is JSON for certain."""
+    try:
+        return len(body) <= MAX_SNIFFED_BYTES and json.loads(body) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _unnamed(head: bytes) -> Kind:
@@ -191,6 +216,26 @@ def _file_name(url: str) -> str:
 
 
 # --- JSON and Markdown --------------------------------------------------------------------------------------------
+
+
+def _json(text: str, url: str) -> TextDocument:
+    """Indented in a code block, but what is a feed or a notebook as such."""
+    if "jsonfeed.org/version" in text or '"nbformat"' in text:
+        from websearch_adapters.extract import notebook
+
+        data = _loaded(text)
+        if notebook.is_notebook(data):
+            return _markdown(notebook.render(data), url)
+        if isinstance(data, dict) and "jsonfeed.org/version" in str(data.get("version")):
+            return _json_feed(data, url)
+    return TextDocument(kind="json", text=fence(_pretty(text), "json"), title=_file_name(url))
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _pretty(text: str) -> str:
@@ -237,31 +282,67 @@ def _feed(body: bytes, url: str) -> TextDocument | None:
         return None
     channel = next((element for element in root.iter() if _name(element) in {"channel", "feed"}), root)
     entries = [element for element in root.iter() if _name(element) in {"item", "entry"}][:MAX_ENTRIES]
-    title = _field(channel, "title")
-    about = _field(channel, "description", "subtitle")
-    items = [_entry(element, url) for element in entries]
+    return _listed(
+        [_entry(element, url) for element in entries],
+        title=_field(channel, "title"),
+        about=_field(channel, "description", "subtitle"),
+        published=day(_field(channel, "pubDate", "updated", "lastBuildDate", "date")),
+        language=_field(channel, "language") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "",
+    )
+
+
+def _json_feed(data: dict[str, Any], url: str) -> TextDocument:
+    """By JSON Feed 1.1 (jsonfeed.org, read 2026-11-30)."""
+    items = [item for item in data.get("items") or () if isinstance(item, dict)][:MAX_ENTRIES]
+    found = _listed(
+        [_json_entry(item, url) for item in items],
+        title=_said(data, "title"),
+        about=_said(data, "description"),
+        language=_said(data, "language"),
+    )
+    return found or TextDocument(kind="feed", text="")
+
+
+def _json_entry(item: dict[str, Any], url: str) -> tuple[str, Link | None]:
+    address = _said(item, "url", "external_url")
+    return _line(
+        _said(item, "title") or "(untitled)",
+        address=urls.absolute(url, address) if address else None,
+        when=day(_said(item, "date_published", "date_modified")),
+        summary=_said(item, "summary", "content_text", "content_html"),
+    )
+
+
+def _said(data: dict[str, Any], *names: str) -> str:
+    """The first of these that is a text, without markup, on one line."""
+    return next((words for name in names if isinstance(said := data.get(name), str) and (words := _words(said))), "")
+
+
+def _listed(
+    items: Sequence[tuple[str, Link | None]], *, title: str, about: str, published: str = "", language: str = ""
+) -> TextDocument | None:
     heading = "\n\n".join(part for part in (f"# {title}" if title else "", about) if part)
     text = "\n\n".join(part for part in (heading, "\n".join(line for line, _ in items)) if part)
     if not text:
         return None
-    return TextDocument(
-        kind="feed",
-        text=text,
-        title=title,
-        published=day(_field(channel, "pubDate", "updated", "lastBuildDate", "date")),
-        language=_field(channel, "language") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "",
-        links=tuple(link for _, link in items if link is not None),
-    )
+    links = tuple(link for _, link in items if link is not None)
+    return TextDocument(kind="feed", text=text, title=title, published=published, language=language, links=links)
 
 
 def _entry(element: _Element, url: str) -> tuple[str, Link | None]:
-    title = _field(element, "title") or "(untitled)"
-    address = urls.absolute(url, _entry_link(element)) if _entry_link(element) else None
-    when = day(_field(element, "pubDate", "published", "updated", "date", "issued"))
-    summary = _field(element, "description", "summary", "content", "encoded")[:MAX_SUMMARY_CHARS]
+    return _line(
+        _field(element, "title") or "(untitled)",
+        address=urls.absolute(url, _entry_link(element)) if _entry_link(element) else None,
+        when=day(_field(element, "pubDate", "published", "updated", "date", "issued")),
+        summary=_field(element, "description", "summary", "content", "encoded"),
+    )
+
+
+def _line(title: str, *, address: str | None, when: str, summary: str) -> tuple[str, Link | None]:
     head = f"[{_in_link(title)}]({address})" if address else title
     line = f"- {head}" + (f" ({when})" if when else "")
-    return (f"{line}\n  {summary}" if summary else line), Link(url=address, title=title) if address else None
+    shown = f"{line}\n  {summary[:MAX_SUMMARY_CHARS]}" if summary else line
+    return shown, Link(url=address, title=title) if address else None
 
 
 def _entry_link(element: _Element) -> str:
@@ -285,9 +366,13 @@ def _field(element: _Element, *names: str) -> str:
 
 
 def _plain(element: _Element) -> str:
+    return _words("".join(str(part) for part in element.itertext()))
+
+
+def _words(text: str) -> str:
     import html
 
-    text = html.unescape("".join(str(part) for part in element.itertext()))
+    text = html.unescape(text)
     bare = _LOOSE_MARK.sub(r"\1", _TAG.sub(" ", text)) if "<" in text else text
     return " ".join(_CONTROLS.sub("", bare).split())
 

@@ -33,6 +33,7 @@ LEGACY = [
     (TR, "cp1254", "tr"),
     (PL, "cp1250", "pl"),
     (PL, "iso8859-2", "pl"),
+    ("Šis miestas yra didžiausias šalyje, jame gyvena daug žmonių, čia veikia įmonės ir ūkiai.", "cp1257", "lt"),
 ]
 
 
@@ -50,6 +51,23 @@ def test_an_undeclared_legacy_page_is_read_exactly(text: str, encoding: str, lan
 def test_a_western_page_is_told_from_a_baltic_one_by_its_language() -> None:
     html = page("l'élève naïf à l'île où naît le maïs, çà et là " * 6, lang="fr")
     assert decode(html.encode("cp1252"), "text/html") == (html, "windows-1252")
+
+
+def test_a_western_page_that_tells_no_language_is_not_taken_for_baltic() -> None:
+    words = "<p>“Café” — naïve déjà vu costs 5€ – it’s fine.</p>"
+    assert decode(f"<html><body>{words * 5}</body></html>".encode("cp1252"), "text/html")[0].count(words) == 5
+
+
+def test_utf8_with_a_stretch_of_something_else_stays_utf8() -> None:
+    body = f"<p>{'这是一个段落。' * 6}</p>".encode() + "<p>尾部是国标</p>".encode("gbk")
+    assert decode(body, "text/html; charset=utf-8")[0].count("这是一个段落。") == 6
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("label", ["", "; charset=utf-16", "; charset=utf-8", "; charset=gbk"])
+def test_utf16_shows_by_its_zeros_whatever_is_declared(encoding: str, label: str) -> None:
+    html = f"<html><head><title>Title</title></head><body><p>{'一丁丂七' * 9}</p></body></html>"
+    assert decode(html.encode(encoding), f"text/html{label}")[0] == html
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from textwrap import dedent
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -61,10 +62,117 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Notes<
         (b"<html><body>" + b"\x00\x00\x01" * 60, "text/html", URL, "binary"),
         (b"\x01\x02\x03\x04\x05\x06", "application/octet-stream", URL, "binary"),
         (b"x", "application/zip", URL, "binary"),
+        (b"{\\rtf1 x}", "text/rtf", URL, "binary"),
+        (b"select 1", "application/sql", URL, "text"),
+        (b"\x01\x02\x03\x04", "application/sql", URL, "binary"),
+        (b"From: a", "multipart/related", URL, "text"),
+        (b'{"a": 1}', "text/html", URL, "json"),
+        (b"{not json}", "text/html", URL, "html"),
+        (ATOM, "text/html", URL, "feed"),
+        (b'<h1 align="center">Project</h1>\n\n## Install', "text/plain", "https://example.org/README.md", "markdown"),
+        (b"<p align=center>x</p>\n\n# Title", "text/plain", "https://example.org/README", "text"),
+        (b"<html> = 1", "text/plain", "https://example.org/x.py", "text"),
+        (b"<script>let a</script>", "text/x-vue", "https://example.org/x.vue", "text"),
+        ("<!doctype html><p>一丁丂七丄丅".encode("utf-16"), "", URL, "html"),
+        ("<!doctype html><p>一丁丂七丄丅".encode("utf-16-be"), "text/html", URL, "html"),
+        (("<p>" + "一丁丂七丄丅" * 40).encode("utf-16-le"), "text/html; charset=utf-16", URL, "html"),
+        ('<?xml version="1.0"?><rss version="2.0"/>'.encode("utf-16"), "application/xml", URL, "feed"),
     ],
 )
 def test_bytes_and_content_type_together_say_what_it_is(body: bytes, content_type: str, url: str, kind: Kind) -> None:
     assert kind_of(body, content_type, url) == kind
+
+
+class TestFeedsInJson:
+    FEED: ClassVar[dict[str, object]] = {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "Tides",
+        "language": "en",
+        "items": [
+            {"id": "1", "url": "/one", "title": "High [1]", "content_html": "<p>At <b>noon</b>.</p>", "date_published": "2026-11-13"},
+            {"id": "2", "content_text": "Low at six."},
+            "broken",
+        ],
+    }  # fmt: skip
+
+    def test_entries_are_listed_as_those_of_other_feeds(self) -> None:
+        found = read_text(json.dumps(self.FEED).encode(), "application/feed+json", URL, "json")
+        assert (found.kind, found.title, found.language) == ("feed", "Tides", "en")
+        assert found.text == dedent(
+            """\
+            # Tides
+
+            - [High \\[1\\]](https://example.org/one) (2026-11-13)
+              At noon.
+            - (untitled)
+              Low at six."""
+        )
+
+    def test_what_only_speaks_of_them_is_json(self) -> None:
+        body = json.dumps({"see": "https://jsonfeed.org/version/1.1"}).encode()
+        assert read_text(body, "application/json", URL, "json").kind == "json"
+
+
+class TestNotebooks:
+    BOOK: ClassVar[dict[str, object]] = {
+        "nbformat": 4,
+        "metadata": {"language_info": {"name": "python"}},
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Tides\n", "Of the *harbour*."]},
+            {
+                "cell_type": "code",
+                "source": "print(1)\n",
+                "outputs": [
+                    {"output_type": "stream", "text": ["1\n"]},
+                    {"output_type": "display_data", "data": {"text/plain": "<Figure>", "image/png": "iVBORw0KGgo="}},
+                    {"output_type": "error", "traceback": ["\x1b[31mKeyError\x1b[0m"]},
+                ],
+            },
+            {"cell_type": "raw", "source": "as it is"},
+        ],
+    }  # fmt: skip
+
+    def test_text_code_and_what_was_printed_are_read(self) -> None:
+        found = read_text(json.dumps(self.BOOK).encode(), "application/json", URL, "json")
+        assert (found.kind, found.title) == ("markdown", "Tides")
+        assert found.text == dedent(
+            """\
+            # Tides
+            Of the *harbour*.
+
+            ```python
+            print(1)
+            ```
+
+            ```
+            1
+            <Figure>
+            KeyError
+            ```
+
+            ```
+            as it is
+            ```"""
+        )
+
+    def test_one_of_the_older_format_is_read(self) -> None:
+        sheet = {"cells": [{"cell_type": "heading", "level": 2, "source": "Old"}, {"cell_type": "code", "input": "1"}]}
+        book = {"nbformat": 3, "metadata": {"kernelspec": {"language": "Julia"}}, "worksheets": [sheet]}
+        assert read_text(json.dumps(book).encode(), "", URL, "json").text == "## Old\n\n```julia\n1\n```"
+
+    @given(cells=st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner) | st.dictionaries(
+        st.sampled_from(["cell_type", "source", "outputs", "text", "data", "traceback", "level", "text/plain"]), inner)))  # fmt: skip
+    def test_a_broken_one_is_json_or_read_but_never_a_fault(self, cells: object) -> None:
+        body = json.dumps({"nbformat": 4, "cells": [{"cell_type": "code"}, cells], "metadata": cells}).encode()
+        assert read_text(body, "application/json", URL, "json").kind in {"json", "markdown"}
+
+
+def test_a_language_that_only_the_type_names_is_kept() -> None:
+    assert read_text(b"import os", "text/x-python; charset=utf-8", URL, "text").text == "```python\nimport os\n```"
+
+
+def test_the_colours_of_a_log_are_gone() -> None:
+    assert read_text(b"\x1b[31mred\x1b[0m plain\r\n", "text/plain", URL, "text").text == "red plain"
 
 
 class TestJson:
