@@ -18,7 +18,7 @@ from websearch_adapters.crawl.local import AT_ONCE, MAX_ALIKE, LocalMapper, rank
 from websearch_adapters.extract.robots import Robots
 from websearch_adapters.http.pages import MAX_REDIRECTS, PageClient
 from websearch_core import urls
-from websearch_core.errors import Declined, NotAllowed, RequestRejected, Unreachable
+from websearch_core.errors import Declined, EmptyResult, NotAllowed, RequestRejected, Unreachable
 from websearch_core.ports import Mapper
 from websearch_core.progress import heard_by
 from websearch_core.testing.contracts import Hanging, MapperContract
@@ -368,6 +368,11 @@ class TestPatterns:
             "/blog/x",
         ]
         assert "/old/" not in [request.path for request in site.requests]
+
+    async def test_patterns_that_no_page_fits_are_said_to_be_the_cause(self) -> None:
+        with pytest.raises(EmptyResult, match="no page matches the patterns") as caught:
+            await paths(PagesSite(self.SITE), patterns=("nowhere",))
+        assert "3 other pages were seen" in (caught.value.hint or "")
 
     async def test_the_limit_counts_wanted_pages_alone(self) -> None:
         sitemap = Page("\n".join(f"http://site.example/{part}/{n}" for n in range(40) for part in ("a", "b")), "text/plain")

@@ -20,7 +20,7 @@ from websearch_adapters.crawl.sitemap import MAX_FILES, MAX_URLS, Sitemaps
 from websearch_adapters.extract import reading
 from websearch_adapters.extract.reading import Document
 from websearch_core import progress, urls
-from websearch_core.errors import Blocked, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
+from websearch_core.errors import Blocked, EmptyResult, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
 from websearch_core.values import Link, MapRequest, Note, SiteMap
 
 if TYPE_CHECKING:
@@ -172,11 +172,7 @@ class _Survey:
         """
         found = self._found()
         if not found:
-            raise self._start_error or Unreachable(
-                f"{urls.host(self._request.url)}: no page within {self._request.timeout} s",
-                provider=NAME,
-                hint="The site is slow or does not answer; try again later or with another mapper.",
-            )
+            raise self._start_error or self._nothing()
         chosen = ranked(found, self._request.instructions)
         return SiteMap(
             root=self._request.url,
@@ -185,6 +181,21 @@ class _Survey:
             truncated=len(chosen) > self._wanted or self._more or self._sitemaps.truncated or self.out_of_time,
             crawl_delay_s=self._delay_s,
             notes=tuple(self._notes()),
+        )
+
+    def _nothing(self) -> ProviderError:
+        """Why there is nothing to list, where the site answers."""
+        host, seen = urls.host(self._request.url), len(self._linked.keys() | self._sitemaps.found.keys())
+        if self._start is not None and not self.out_of_time:
+            return EmptyResult(
+                f"{host}: no page matches the patterns",
+                provider=NAME,
+                hint=f"Loosen or leave out the patterns, which stand for whole paths (/docs/*); {seen} other pages were seen.",
+            )
+        return Unreachable(
+            f"{host}: no page within {self._request.timeout} s",
+            provider=NAME,
+            hint="The site is slow or does not answer; try again later or with another mapper.",
         )
 
     # --- steps

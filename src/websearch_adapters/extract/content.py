@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from websearch_adapters.extract import features, forest, formulas, names, rules
+from websearch_adapters.extract import components, features, forest, formulas, names, rules
 from websearch_adapters.extract.markup import body_of, remove, select, text_of
 from websearch_adapters.extract.survey import HEADINGS, INLINE, Survey
 
@@ -48,6 +48,8 @@ NEVER_CONTENT = (
 )  # fmt: skip
 OPENING = frozenset({"button", "object", "canvas", "dialog", "audio", "video", "map"})
 """Without its end tag such an element holds the rest of the page."""
+HEADLINES = HEADINGS | {"dt", "summary"}
+"""A button inside of them is what unfolds the text below, and holds their words."""
 FORUM_SOFTWARE = re.compile(
     r"discourse|phpbb|vbulletin|xenforo|invision|nodebb|flarum|mybb|smf|simple machines|vanilla|stack ?(?:exchange|overflow)"
     r"|lemmy",
@@ -266,10 +268,13 @@ def stripped(root: Element) -> Element:
     """The body, in place, without what is never content and what is hidden."""
     body = body_of(root)
     _unwrap_noscript(body)
+    components.compose(body)
     formulas.simplify(body)
     for element in list(body.iter(*NEVER_CONTENT)):
         if element.tag in OPENING and _holds_page(element):
             element.tag = "div"
+        elif element.tag == "button" and next(element.iterancestors(*HEADLINES), None) is not None:
+            element.tag = "span"
         elif element is not body:
             remove(element)
     hidden = [element for element in select(body, ".//*[@hidden or @style]") if _hidden(element)]

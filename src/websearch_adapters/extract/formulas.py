@@ -19,11 +19,28 @@ _PICTURES = (
     ".//*[contains(@class, 'katex-html') or contains(@class, 'mwe-math-fallback') or contains(@class, 'MathJax_Preview')"
     " or contains(@class, 'MathJax_SVG') or contains(@class, 'MathJax_CHTML')]"
 )
+CONTAINERS = ("mjx-container", "mjx-assistive-mml")
+_MARKED = re.compile(r"(?:^|\s)(?:math|math-container|arithmatex|js-(?:inline|display)-math)(?:\s|$)")
+"""Classes by Sphinx and Pandoc, Stack Exchange, PyMdown and GitHub."""
+_ENGINES = (
+    "//script[contains(@src, 'mathjax') or contains(@src, 'MathJax') or contains(@src, 'katex') or contains(., 'MathJax')"
+    " or contains(., 'renderMathInElement')]"
+)
+_TEX = (
+    r"\\\(([^$]{1,2000}?)\\\)|\\\[([^$]{1,2000}?)\\\]|\$\$([^$]{1,2000}?)\$\$"
+    r"|(\\begin\{(?P<name>(?:equation|align|gather|multline|eqnarray)\*?)\}.{1,2000}?\\end\{(?P=name)\})"
+)
+_DELIMITED = re.compile(rf"{_TEX}|\A\$([^$]{{1,2000}})\$\Z", re.DOTALL)
+_WITH_DOLLARS = re.compile(rf"{_TEX}|(?<![\\$\w])\$(?=\S)([^$\n]{{1,300}}?)(?<=\S)\$(?![\w$])", re.DOTALL)
+_DOLLARS = re.compile(r"['\"]\$['\"]")
+"""How a page says that single dollar signs enclose formulas: they do not by default."""
+VERBATIM = frozenset({"pre", "code", "kbd", "samp", "tt", "script", "style", "textarea", "math", "svg", "annotation"})
 _STYLE = re.compile(r"^\{\\(?:display|text)style (.*)\}$", re.DOTALL)
 
 
 def simplify(body: Element) -> None:
     """Turn every formula into `<math>` with TeX, or with its plain text where the page has no TeX; in place."""
+    _find(body)
     formulas = [*body.iter("math"), *select(body, _SCRIPTS)]
     if not formulas:
         return
@@ -37,13 +54,73 @@ def simplify(body: Element) -> None:
 def _simplify(formula: Element) -> None:
     block = formula.get("display") == "block" or "mode=display" in (formula.get("type") or "")
     tex = _tex(formula)
-    for around, _ in zip(formula.iterancestors("span"), range(3), strict=False):
+    for around, _ in zip(formula.iterancestors("span", *CONTAINERS), range(3), strict=False):
+        block = block or (around.tag == "mjx-container" and around.get("display") == "true")
+        around.tag = "span"
         around.attrib.pop("style", "")
     tail = formula.tail
     formula.clear()
     formula.tag, formula.text, formula.tail = "math", tex, tail
     if block:
         formula.set("display", "block")
+
+
+def _find(body: Element) -> None:
+    """Make formulas of TeX that a script would draw: in elements marked so, and in all text of pages that load such a script."""
+    for element in list(body.iter("span", "div")):
+        if "mat" in (said := element.get("class") or "") and len(element) == 0 and _MARKED.search(said):
+            match = _DELIMITED.fullmatch((element.text or "").strip())
+            if match:
+                _become(element, match)
+    scripts = select(body, _ENGINES)
+    if scripts:
+        dollars = any(_DOLLARS.search(script.text or "") for script in scripts)
+        for element in list(body.iter()):
+            if element.tag not in VERBATIM:
+                _split(element, _WITH_DOLLARS if dollars else _DELIMITED)
+
+
+def _become(element: Element, match: re.Match[str]) -> None:
+    tex = next(part for part in match.groups() if part is not None)
+    element.tag, element.text = "math", tex.strip()[:MAX_CHARS]
+    if not match[0].startswith(("\\(", "$")) or match[0].startswith("$$"):
+        element.set("display", "block")
+
+
+def _split(element: Element, pattern: re.Pattern[str]) -> None:
+    """Elements of their own for the formulas in the text at the beginning and behind each child."""
+    if _may_hold(element.text):
+        text = element.text or ""
+        element.text = None
+        element.text = _insert(element, 0, text, pattern)
+    for child in list(element):
+        if _may_hold(child.tail) and child.tag != "math":
+            text = child.tail or ""
+            child.tail = None
+            child.tail = _insert(element, element.index(child) + 1, text, pattern)
+
+
+def _may_hold(text: str | None) -> bool:
+    return text is not None and ("$" in text or "\\" in text)
+
+
+def _insert(parent: Element, at: int, text: str, pattern: re.Pattern[str]) -> str:
+    """Put the formulas into the parent from this place on; the text before the first one."""
+    before, end, last = "", 0, None
+    for match in pattern.finditer(text):
+        plain = text[end : match.start()]
+        if last is None:
+            before = plain
+        else:
+            last.tail = plain
+        last = parent.makeelement("math")
+        _become(last, match)
+        parent.insert(at, last)
+        at, end = at + 1, match.end()
+    if last is None:
+        return text
+    last.tail = text[end:]
+    return before
 
 
 def _tex(formula: Element) -> str:

@@ -54,6 +54,8 @@ _LANGUAGE = re.compile(
     re.IGNORECASE,
 )
 _PERMALINK = re.compile(r"[\s\u00b6\u00a7#\U0001f517\u200b\uf0c1]*")
+_BACKLINK = re.compile(r"[\^↑↩↵⏎⤴⬆\ufe0e\ufe0f\s]+")
+"""From a footnote to its place in the text."""
 _EXPONENT = re.compile(r"[+−-]?\d{1,3}|[a-z]")
 _LIST_START = re.compile(r"(?:[-+*]|\d+\.) ")
 _ABSOLUTE = re.compile(r"https?://|mailto:", re.IGNORECASE)
@@ -148,6 +150,7 @@ class _Renderer:
             blocks = self.blocks(child, depth + 1) if child.tag == "li" else self._block(child, depth + 1)
             if not blocks:
                 continue
+            number = _number(child.get("value"), default=number) if child.tag == "li" else number
             mark = "  " if nested else f"{number}. " if element.tag == "ol" else "- "
             items.append(_hanging(_tight(blocks), mark))
             number += not nested
@@ -156,7 +159,7 @@ class _Renderer:
     def _definitions(self, element: Element, depth: int) -> list[str]:
         """A term is a paragraph; a definition of one paragraph follows on the next line behind `: `."""
         out: list[str] = []
-        for child in element:
+        for child in _terms(element):
             inner = self.blocks(child, depth + 1) if child.tag in {"dt", "dd"} else self._block(child, depth + 1)
             plain = child.tag == "dd" and len(inner) == 1 and not inner[0].startswith(("```", "|", "#", "- ", ">"))
             if plain and out and not out[-1].endswith("```"):
@@ -168,6 +171,8 @@ class _Renderer:
     # --- tables
 
     def _table(self, element: Element, depth: int) -> list[str]:
+        if lines := _numbered_lines(element):
+            return [fence("\n".join(lines), _code_language(element))]
         if _is_listing(element):
             return [block for pre in _listing_parts(element) if (block := fence(_code_text(pre), _code_language(pre)))]
         if element.find(".//pre") is not None or element.find(".//table") is not None:
@@ -208,6 +213,9 @@ class _Renderer:
             for column in range(len(filled), len(filled) + across):
                 open_spans[column] = max(0, down)
             filled += [_one_line(" ".join(self.blocks(cell, depth + 1))).replace("|", "\\|"), *[""] * (across - 1)]
+        for column, rows in open_spans.items():
+            if column >= len(filled):
+                open_spans[column] = max(0, rows - 1)
         return filled
 
     def _cells_as_blocks(self, table: Element, depth: int) -> list[str]:
@@ -244,7 +252,8 @@ class _Renderer:
         inner = text.strip()
         if not inner:
             return " " if text else ""
-        lead, trail = " " * text[0].isspace(), " " * text[-1].isspace()
+        apart = tag == "label"  # of tabs and fields; the distance between them is the style's
+        lead, trail = " " * (apart or text[0].isspace()), " " * (apart or text[-1].isspace())
         return f"{lead}{self._wrapped(element, tag, inner)}{trail}"
 
     def _wrapped(self, element: Element, tag: str, inner: str) -> str:
@@ -261,9 +270,12 @@ class _Renderer:
         return f"{mark}{inner}{mark}" if mark and mark not in inner and "\n" not in inner else inner
 
     def _link(self, element: Element, inner: str) -> str:
+        reference = element.get("href") or ""
         if _PERMALINK.fullmatch(inner) or "headerlink" in (element.get("class") or ""):
             return ""
-        address = self._address(element.get("href") or "")
+        if reference.startswith("#") and _BACKLINK.fullmatch(inner):
+            return ""
+        address = self._address(reference)
         return f"[{_one_line(inner)}]({address})" if address else inner
 
     def _image(self, element: Element) -> str:
@@ -271,8 +283,11 @@ class _Renderer:
         words = _one_line(_escaped((element.get("alt") or "")[:MAX_ALT_CHARS]))
         if not words:
             return ""
-        address = self._address(element.get("src") or element.get("data-src") or "")
-        return words if not address or next(element.iterancestors("a"), None) is not None else f"![{words}]({address})"
+        if next(element.iterancestors("a"), None) is not None:
+            return f" {words} "
+        sources = (element.get("src"), element.get("data-src"), (element.get("srcset") or "").strip().partition(" ")[0])
+        address = next((found for source in sources if source and (found := self._address(source))), "")
+        return f"![{words}]({address})" if address else f" {words} "
 
     def _inline_code(self, element: Element) -> str:
         words = _BLANKS.sub(" ", text_of(element)).strip()
@@ -356,6 +371,15 @@ def _holds_block(element: Element) -> bool:
     return len(element) > 0 and any(inner.tag not in INLINE for inner in element.iterdescendants())
 
 
+def _terms(element: Element) -> Iterator[Element]:
+    """Terms and definitions, out of the boxes that may hold a group of them."""
+    for child in element:
+        if child.tag == "div" and child.find("dt") is not None:
+            yield from child
+        else:
+            yield child
+
+
 def _number(text: str | None, *, default: int) -> int:
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else default
 
@@ -420,6 +444,23 @@ def _is_listing(table: Element) -> bool:
     """Whether the table is nothing but code beside its line numbers."""
     parts = _listing_parts(table)
     return bool(parts) and sum(len(text_of(pre)) for pre in parts) > 0.6 * len(text_of(table).strip())
+
+
+def _numbered_lines(table: Element) -> list[str]:
+    """The code of a table with a line in each row, behind its number; nothing where it is another table."""
+    lines = []
+    for row in table.iter("tr"):
+        cells = [cell for cell in row if cell.tag in {"td", "th"}]
+        numbers = [cell for cell in cells if _is_line_number(cell)]
+        if not numbers or len(cells) != len(numbers) + 1 or cells[-1] in numbers or cells[-1].find(".//pre") is not None:
+            return []
+        lines.append(text_of(cells[-1]).strip("\r\n").rstrip())
+    return lines
+
+
+def _is_line_number(cell: Element) -> bool:
+    marked = cell.get("data-line-number") is not None or GUTTER.search(cell.get("class") or "") is not None
+    return marked and not text_of(cell).strip().strip("0123456789+-")
 
 
 def _listing_parts(table: Element) -> list[Element]:

@@ -52,6 +52,15 @@ class TestBlocks:
         inline = '<pre><span class="lineno">1 </span>a = 1\n<span class="lineno">2 </span>b = 2</pre>'
         assert "```\na = 1\nb = 2\n```" in markdown(PROSE + inline)
 
+    def test_code_with_a_row_for_each_line_is_code(self) -> None:
+        rows = "".join(
+            f'<tr><td class="blob-num" data-line-number="{number}"></td><td class="blob-code">{line}\n</td></tr>'
+            for number, line in enumerate(("if a:", "", "    b()"))
+        )
+        assert "```\nif a:\n\n    b()\n```" in markdown(f"{PROSE}<table>{rows}</table>{PROSE}")
+        other = '<table><tr><td class="lineno">x</td><td>1</td></tr><tr><td>y</td><td>2</td></tr></table>'
+        assert "| y | 2 |" in markdown(PROSE + other + PROSE)
+
     def test_code_lines_that_are_elements_stay_lines(self) -> None:
         box = '<pre><code><span class="line">one</span><span class="line">  two</span></code></pre>'
         assert "```\none\n  two\n```" in markdown(PROSE + box)
@@ -69,6 +78,13 @@ class TestBlocks:
         )
         assert "| A | B | C |\n| --- | --- | --- |\n| x | wide |  |\n|  | y | z |" in markdown(PROSE + table)
 
+    def test_a_span_at_the_end_of_a_row_moves_no_cell_of_a_later_one(self) -> None:
+        table = (
+            '<table><tr><th colspan="2">A</th><th rowspan="2">B</th></tr><tr><th>C</th><th>D</th></tr>'
+            "<tr><td>1</td><td>2</td><td>3</td></tr></table>"
+        )
+        assert "| A |  | B |\n| --- | --- | --- |\n| C | D |  |\n| 1 | 2 | 3 |" in markdown(PROSE + table)
+
     def test_a_table_without_header_gets_an_empty_one(self) -> None:
         assert "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |" in markdown(PROSE + "<table><tr><td>1<td>2<tr><td>3<td>4</table>")
 
@@ -81,6 +97,9 @@ class TestBlocks:
         items = """<ol start="3"><li>three<ul><li>inner <b>bold</b></li><li>second</li></ul></li>
         <li><p>four</p><pre>code</pre></li></ol>"""
         assert "3. three\n   - inner **bold**\n   - second\n4. four\n\n   ```\n   code\n   ```" in markdown(PROSE + items)
+
+    def test_an_item_may_say_its_number(self) -> None:
+        assert "3. c\n7. d\n8. e" in markdown(f'{PROSE}<ol start="3"><li>c</li><li value="7">d</li><li>e</li></ol>')
 
     def test_breaks_inside_code_are_lines(self) -> None:
         assert "```\na\nb\n```" in markdown(PROSE + "<pre>a<br>b</pre>")
@@ -106,8 +125,35 @@ class TestBlocks:
         )
         assert "`--all`\n: Everything.\n\nKey\n\nA\n\n```\nb\n```" in text
 
+    def test_definitions_in_boxes_are_definitions(self) -> None:
+        groups = "<dl><div><dt>Term</dt><dd>Meaning</dd></div><div><dt>Other</dt><dd>More</dd></div></dl>"
+        assert "Term\n: Meaning\n\nOther\n: More" in markdown(PROSE + groups)
+
+    def test_a_heading_that_unfolds_its_text_keeps_its_words(self) -> None:
+        faq = "<h2><button>How long is a token valid?</button></h2><div>Three days.</div><button>Send</button>"
+        text = markdown(PROSE + faq + PROSE)
+        assert "## How long is a token valid?\n\nThree days." in text
+        assert "Send" not in text
+
 
 class TestInline:
+    def test_labels_stand_apart(self) -> None:
+        assert "Go Rust" in markdown(f"{PROSE}<div><label>Go</label><label>Rust</label></div>{PROSE}")
+
+    @pytest.mark.parametrize("mark", ["↩", "↩︎", "^", "↑"])
+    def test_the_way_back_from_a_footnote_is_no_text(self, mark: str) -> None:
+        note = f'<ol><li id="fn1"><p>The note. <a href="#ref1">{mark}</a></p></li></ol>'
+        assert "1. The note.\n" in markdown(PROSE + note) + "\n"
+        assert f"[{mark.rstrip('︎')}" in markdown(f'{PROSE}<p>Up <a href="/up">{mark}</a></p>')
+
+    def test_words_of_pictures_do_not_run_into_others(self) -> None:
+        text = markdown(f'{PROSE}<p><img src="data:," alt="One"><img src="data:," alt="Two">three</p>')
+        assert "One Two three" in text
+
+    def test_pictures_that_load_late_have_their_address(self) -> None:
+        text = markdown(f'{PROSE}<p><img src="data:," data-src="/a.png" alt="A"> <img srcset="/b.png 1x, /c.png 2x" alt="B"></p>')
+        assert "![A](https://docs.example.org/a.png) ![B](https://docs.example.org/b.png)" in text
+
     def test_links_are_absolute(self) -> None:
         text = markdown(
             PROSE
@@ -491,6 +537,34 @@ KATEX = '<math><semantics><mi>y</mi><annotation encoding="application/x-tex">y_0
 PICTURE = '<img class="mwe-math-fallback-image-inline" alt="picture of z" src="/z.svg">'
 
 
+class TestComponents:
+    CARD = (
+        '<x-card><template shadowrootmode="open"><style>p</style><h2><slot name="title">Untitled</slot></h2>'
+        "<div><slot></slot></div></template>{light}</x-card>"
+    )
+
+    def test_a_shadow_tree_is_read_with_what_is_slotted_in(self) -> None:
+        light = '<p>First of the body.</p><p>Second of the body.</p><b slot="title">Slotted title</b>'
+        text = markdown(PROSE + self.CARD.format(light=light) + PROSE)
+        assert "## **Slotted title**\n\nFirst of the body.\n\nSecond of the body." in text
+
+    def test_a_slot_without_anything_shows_its_own_words(self) -> None:
+        text = markdown(PROSE + self.CARD.format(light="Loose words of the host.") + PROSE)
+        assert "## Untitled\n\nLoose words of the host.\n\n" in text
+
+    def test_other_templates_are_not_read(self) -> None:
+        assert "hidden row" not in markdown(f"{PROSE}<template><p>A hidden row.</p></template>{PROSE}")
+
+    def test_an_inline_element_of_ones_own_splits_no_paragraph(self) -> None:
+        text = f"<p>Done <g-emoji>👍</g-emoji> on <relative-time>Jan 1</relative-time>.</p>{PROSE}"
+        assert "Done 👍 on Jan 1." in markdown(text)
+        assert "Alone\n\nNext" in markdown(f"{PROSE}<x-a>Alone</x-a><x-a>Next</x-a>{PROSE}")
+
+    def test_pictures_of_amp_are_pictures(self) -> None:
+        text = markdown(f'{PROSE}<p>See <amp-img src="/a.png" alt="A"></amp-img>.</p>{PROSE}')
+        assert "See ![A](https://docs.example.org/a.png)." in text
+
+
 class TestFormulas:
     @pytest.mark.parametrize(
         ("formula", "expected"),
@@ -514,6 +588,34 @@ class TestFormulas:
     )
     def test_formulas_are_tex_once(self, formula: str, expected: str) -> None:
         assert markdown(f"{PROSE}<p>See {formula} here.</p>").endswith(f"See {expected} here.")
+
+    @pytest.mark.parametrize(
+        ("box", "expected"),
+        [
+            (r'<p>So <span class="math notranslate">\(y_{1}\)</span>.</p>', "So $y_{1}$."),
+            (r'<p>So <span class="math-container">$\pi_{1}$</span>.</p>', r"So $\pi_{1}$."),
+            (r'<div class="math">\[a_{1} &amp; b \\ c\]</div>', r"$$a_{1} & b \\ c$$"),
+            (
+                "<p>So <mjx-container><mjx-assistive-mml><math><mi>q</mi></math></mjx-assistive-mml></mjx-container>.</p>",
+                "So $q$.",
+            ),
+            (r'<p>So <span class="math">not \(x\) alone</span>.</p>', r"So not \\(x\\) alone."),
+        ],
+    )
+    def test_formulas_that_a_script_would_draw_are_kept_as_tex(self, box: str, expected: str) -> None:
+        assert expected in markdown(PROSE + box + PROSE)
+
+    def test_tex_in_the_text_is_kept_where_the_page_loads_what_draws_it(self) -> None:
+        text = r"<p>Area \(\pi r^2_{i}\), $x_{1}$ for $5, <b>and</b> $$\sum_{i}$$ but <code>\(no\)</code>.</p>"
+        script = "<script>MathJax = {tex: {}}</script>"
+        assert r"Area $\pi r^2_{i}$, $x\_{1}$ for $5, **and** $$\sum_{i}$$ but `\(no\)`." in markdown(PROSE + text + script)
+        assert r"Area \\(\pi" in markdown(PROSE + text).replace(r"\\pi", r"\pi")
+        dollars = "<script>MathJax = {tex: {inlineMath: [['$', '$']]}}</script>"
+        assert "$x_{1}$ for $5, **and**" in markdown(PROSE + text + dollars)
+
+    def test_environments_of_tex_are_formulas(self) -> None:
+        text = r"<p>Then \begin{align*} a &amp;= b_{1} \end{align*} holds.</p><script src='/mathjax/tex-chtml.js'></script>"
+        assert r"Then $$\begin{align*} a &= b_{1} \end{align*}$$ holds." in markdown(PROSE + text)
 
     def test_a_footnote_mark_is_told_from_an_exponent(self) -> None:
         assert "end\\[1\\]." in markdown(PROSE + '<p>The end<sup><a href="#fn1">1</a></sup>.</p>')
