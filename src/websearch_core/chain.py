@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from websearch_core import fence, fingerprint, merge, outcome, ranking, urls
+from websearch_core import fence, fingerprint, fusion, merge, outcome, urls
 from websearch_core.errors import AllFailed, EmptyResult, InvalidInput, NotAllowed, NotConfigured, OutOfTime, WebSearchError
 from websearch_core.inflight import settled, stopped
 from websearch_core.ports import AnswerEngine, Cache, Extractor, Filter, Mapper, Scorer, SourceFinder
@@ -137,7 +137,7 @@ def _joined(lists: Sequence[SourceList], notes: Sequence[Note], *, most: int | N
     named = [merge.labelled(one.items, one.provider) for one in lists]
     longest = max(len(items) for items in named)
     return SourceList(
-        items=ranking.agreed(named)[: most or longest], provider="+".join(one.provider for one in lists), notes=tuple(notes)
+        items=fusion.agreed(named)[: most or longest], provider="+".join(one.provider for one in lists), notes=tuple(notes)
     )
 
 
@@ -177,7 +177,7 @@ class SecondOpinion(SourceFinder):
             note = Note(code="second_opinion_missing", text=error.message, provider=self._scorer.name)
             return dataclasses.replace(found, notes=(*found.notes, note))
         order = sorted(range(len(found.items)), key=lambda at: (-scores[at], at))
-        return dataclasses.replace(found, items=ranking.agreed([found.items, [found.items[at] for at in order]]))
+        return dataclasses.replace(found, items=fusion.agreed([found.items, [found.items[at] for at in order]]))
 
 
 class ExtractorChain(Extractor):

@@ -21,6 +21,7 @@ __all__ = [
     "cited_first",
     "inline",
     "is_marker",
+    "joined",
     "links",
     "markers",
     "source_of",
@@ -372,7 +373,7 @@ def unite(sources: Iterable[Source]) -> tuple[Source, ...]:
     found: dict[str, Source] = {}
     for source in sources:
         key = urls.canonical(source.url)
-        found[key] = _joined(found[key], source) if key in found else source
+        found[key] = joined(found[key], source) if key in found else source
     return tuple(found.values())
 
 
@@ -381,7 +382,8 @@ def cited_first(sources: Iterable[Source]) -> tuple[Source, ...]:
     return tuple(sorted(sources, key=lambda source: source.evidence != "cited"))
 
 
-def _joined(first: Source, later: Source) -> Source:
+def joined(first: Source, later: Source) -> Source:
+    """Two mentions of one page as one: the first, with what it lacks out of the later one; cited if either is."""
     content, next_start = (first.content, first.next_start) if first.content else (later.content, later.next_start)
     return dataclasses.replace(
         first,

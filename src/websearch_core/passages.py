@@ -27,6 +27,7 @@ __all__ = [
     "searchable",
     "split",
     "stretch",
+    "words_of",
 ]
 
 SHORT_CHARS = 400
@@ -88,8 +89,8 @@ def stretch(text: str, query: str, *, max_chars: int = LONGEST_CHARS) -> str:
     if len(text) <= max_chars:
         return text
     lines = [line[: graphemes.floor(line, max_chars)] for line in text.splitlines(keepends=True)]
-    wanted = set(searchable(query).split()) - _STOP_WORDS
-    words = [wanted.intersection(searchable(line).split()) for line in lines]
+    wanted = set(words_of(query)) - _STOP_WORDS
+    words = [wanted.intersection(words_of(line)) for line in lines]
     start, end = _richest(lines, words, max_chars)
     return "".join(lines[start:end])
 
@@ -326,12 +327,20 @@ _STOP_WORDS = frozenset(f"{_ENGLISH} {_CHINESE}".split())
 
 
 def searchable(text: str) -> str:
-    """The words of `text` as the index keeps them, separated by blanks.
+    """The words of `text` as the index keeps them, separated by blanks."""
+    return " ".join(words_of(text))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of `text` as the index keeps them.
 
     Folded (NFKC, no case, no accents); identifiers as a whole and in their parts; runs of unspaced scripts as overlapping
     pairs and their last character alone, so that every substring of a run can be found. Words are cut at 64 characters.
     """
-    return " ".join(word for kind, part in _parts(text) for word in (_pairs(part, last=True) if kind else _identifier(part)))
+    words: list[str] = []
+    for unspaced, part in _parts(text):
+        words += _pairs(part, last=True) if unspaced else _identifier(part)
+    return words
 
 
 def query_terms(query: str) -> list[str]:
@@ -390,6 +399,9 @@ def _stem(word: str) -> str:
 def _parts(text: str) -> Iterator[tuple[bool, str]]:
     """Stretches of one kind: whether of an unspaced script, and the characters, their case kept."""
     for chunk in _CHUNK.findall(_folded(text)):
+        if chunk.isascii():
+            yield False, chunk
+            continue
         for index, part in enumerate(_RUN.split(chunk)):
             if part:
                 yield bool(index % 2), part
@@ -404,6 +416,8 @@ def _folded(text: str) -> str:
 
 def _identifier(chunk: str) -> list[str]:
     """`parseHTML` → parsehtml, parse, html; a plain word → itself."""
+    if chunk.isalpha() and chunk[1:].islower():  # most are plain, and have no joint to look for
+        return [chunk.casefold()[:MAX_WORD_CHARS]]
     chunk = chunk.strip(".-")
     whole = chunk.casefold()[:MAX_WORD_CHARS]
     parts = [part.casefold()[:MAX_WORD_CHARS] for part in _JOINT.split(chunk) if part]

@@ -14,16 +14,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from websearch_core import citations, urls
+from websearch_core import fusion, urls
 from websearch_core.depth import judged
-from websearch_core.passages import searchable
+from websearch_core.passages import words_of
 from websearch_core.similarity import Sketch, alike, sketch
 from websearch_core.values import Source
 
-__all__ = ["CLASSES", "Ranked", "Ranking", "SourceClass", "Weights", "agreed"]
+__all__ = ["CLASSES", "Ranked", "Ranking", "SourceClass", "Weights"]
 
 SourceClass: TypeAlias = Literal["official", "standard", "paper", "maintainer", "press", "forum", "other"]
 CLASSES: dict[SourceClass, float] = {
@@ -36,8 +38,6 @@ CLASSES: dict[SourceClass, float] = {
     "forum": 0.2,
 }
 """What a place is worth before a word is read, 0 to 1."""
-RANK_CONSTANT = 20
-"""k of reciprocal rank fusion (Cormack, Clarke, Büttcher, 2009); 60 there, for lists of a thousand."""
 TERM_SATURATION, LENGTH_SHARE = 1.2, 0.75
 """k1 and b of BM25 (Robertson, Zaragoza, 2009)."""
 TITLE_REPEATS = 2
@@ -51,6 +51,7 @@ SAME_TITLE_TERMS = 5
 SAME_STORY_DAYS = 7
 _SENTENCE = re.compile(r"[^.!?。！？]*(?:[.!?](?=\s|$)|[。！？]|$)")
 _ASKS = re.compile(r"[?？]\s*$")
+_SIGNS = re.compile(r"[/_.?=&-]+")
 _FIGURE = re.compile(r"\d+(?:[.,:/年月日-]\d+)*")
 _WANTS_FIGURE = re.compile(
     r"\b(?:when|how (?:many|much|long|far|old|often|high|large|big|fast|tall)"
@@ -100,29 +101,32 @@ class Ranking:
 
         `fresh`: only what holds now is wanted, whatever the question's words say.
         """
-        known = [list(one) for one in lists]
-        sources = citations.unite(source for one in known for source in one)
-        if not sources:
+        met = fusion.weighed(lists)
+        if not met:
             return Ranked(sources=())
-        asked = _Asked(question, sources)
-        age_weight = self.weights.fresh_age if fresh or judged(question).fresh else self.weights.age
-        half_life = FRESH_HALF_LIFE_DAYS if fresh or judged(question).fresh else HALF_LIFE_DAYS
-        agreement = _relative(_agreement(known, sources))
-        match = _relative([asked.match(number) for number in range(len(sources))])
+        pages = [_Page(source) for source, _ in met]
+        asked = _Asked(question, pages)
+        is_fresh = fresh or judged(question).fresh
+        age_weight = self.weights.fresh_age if is_fresh else self.weights.age
+        half_life = FRESH_HALF_LIFE_DAYS if is_fresh else HALF_LIFE_DAYS
+        agreement = _relative([weight for _, weight in met])
+        match = _relative([asked.match(page) for page in pages])
         scores = [
             self.weights.agreement * agreement[number]
             + self.weights.match * match[number]
-            + self.weights.telling * asked.telling(number)
-            + self.weights.place * CLASSES[self.class_of(source.url)]
-            + age_weight * _freshness(source, today, half_life)
-            for number, source in enumerate(sources)
+            + self.weights.telling * asked.telling(page)
+            + self.weights.place * CLASSES[self._class_of(page.host, page.source.url)]
+            + age_weight * _freshness(page.source, today, half_life)
+            for number, page in enumerate(pages)
         ]
-        kept, folded = _folded(sources, scores, asked.terms)
+        kept, folded = _folded(pages, scores, asked.terms)
         return Ranked(sources=tuple(_spread(kept))[:limit], folded=folded)
 
     def class_of(self, url: str) -> SourceClass:
         """What kind of place the address belongs to."""
-        host = urls.host(url)
+        return self._class_of(urls.host(url), url)
+
+    def _class_of(self, host: str, url: str) -> SourceClass:
         labels = host.split(".")
         for start in range(len(labels)):
             if found := self.hosts.get(".".join(labels[start:])):
@@ -130,44 +134,74 @@ class Ranking:
         return _by_labels(host, url)
 
 
-def agreed(lists: Iterable[Sequence[Source]]) -> tuple[Source, ...]:
-    """The pages of several finders' lists, each once, by the sum of their reciprocal ranks."""
-    known = [list(one) for one in lists]
-    sources = citations.unite(source for one in known for source in one)
-    scores = _agreement(known, sources)
-    return tuple(sources[number] for number in sorted(range(len(sources)), key=lambda number: (-scores[number], number)))
-
-
 # --- the four things ----------------------------------------------------------------------------------------------
+
+
+class _Page:
+    """A found page, with what is asked of it more than once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.host = urls.host(source.url)
+        self.told = [_Told(sentence) for sentence in _told(source)]
+
+    @cached_property
+    def title(self) -> list[str]:
+        """The title's words."""
+        return words_of(self.source.title)
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether the title is a question."""
+        return _ASKS.search(self.source.title) is not None
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word stands in its title, which counts twice, its told sentences and its address."""
+        address = words_of(_SIGNS.sub(" ", self.source.url.partition("://")[2]))
+        title = [] if self.asks else self.title * (TITLE_REPEATS - 1)
+        return Counter(chain(address, title, *(sentence.words for sentence in self.told)))
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """Of its text."""
+        return sketch(self.source.content or self.source.description)
+
+
+class _Told:
+    """A sentence that states something."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self.figures = frozenset(_FIGURE.findall(text))
 
 
 class _Asked:
     """The question beside the pages: how rare its words are among them, and where they stand."""
 
-    def __init__(self, question: str, sources: Sequence[Source]) -> None:
-        self.terms = frozenset(searchable(question).split())
+    def __init__(self, question: str, pages: Sequence[_Page]) -> None:
+        self.terms = frozenset(words_of(question))
         self._wants_figure = _WANTS_FIGURE.search(question) is not None
         self._figures = frozenset(_FIGURE.findall(question))
-        self._told = [_told(source) for source in sources]
-        self._counts = [_counted(source, told) for source, told in zip(sources, self._told, strict=True)]
-        lengths = [counts.total() for counts in self._counts]
-        self._mean = max(sum(lengths) / len(lengths), 1.0)
-        self._rarity = {term: _weight([term in counts for counts in self._counts]) for term in self.terms}
+        self._mean = max(sum(page.counts.total() for page in pages) / len(pages), 1.0)
+        self._rarity = {term: _weight([term in page.counts for page in pages]) for term in self.terms}
 
-    def match(self, number: int) -> float:
+    def match(self, page: _Page) -> float:
         """BM25 of the page's title, told sentences and address."""
-        counts = self._counts[number]
+        counts = page.counts
         norm = TERM_SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * counts.total() / self._mean)
-        return sum(rarity * counts[term] * (TERM_SATURATION + 1) / (counts[term] + norm) for term, rarity in self._rarity.items())
+        return math.fsum(
+            rarity * counts[term] * (TERM_SATURATION + 1) / (counts[term] + norm) for term, rarity in self._rarity.items()
+        )
 
-    def telling(self, number: int) -> float:
+    def telling(self, page: _Page) -> float:
         """How much of the question one sentence of the page covers, 0 to 1; a third less without the figure that is asked for."""
-        whole = sum(self._rarity.values()) or 1.0
-        return max((self._covers(sentence) / whole for sentence in self._told[number]), default=0.0)
+        whole = math.fsum(self._rarity.values()) or 1.0
+        return max((self._covers(sentence) / whole for sentence in page.told), default=0.0)
 
-    def _covers(self, sentence: str) -> float:
-        covered = sum(self._rarity[term] for term in self.terms.intersection(searchable(sentence).split()))
-        lacks = self._wants_figure and not set(_FIGURE.findall(sentence)) - self._figures
+    def _covers(self, sentence: _Told) -> float:
+        covered = math.fsum(self._rarity[term] for term in self.terms.intersection(sentence.words))
+        lacks = self._wants_figure and not sentence.figures - self._figures
         return covered * (2 / 3 if lacks else 1.0)
 
 
@@ -188,20 +222,6 @@ def _told(source: Source) -> list[str]:
     """The sentences of title and snippet that state something; a question repeated is no answer."""
     text = [source.title, *_SENTENCE.findall(source.description)]
     return [sentence for sentence in text if sentence.strip() and not _ASKS.search(sentence)]
-
-
-def _counted(source: Source, told: Sequence[str]) -> Counter[str]:
-    title = "" if _ASKS.search(source.title) else source.title
-    parts = [*[title] * (TITLE_REPEATS - 1), *told, re.sub(r"[/_.?=&-]+", " ", source.url.partition("://")[2])]
-    return Counter(searchable(" ".join(parts)).split())
-
-
-def _agreement(lists: Sequence[Sequence[Source]], sources: Sequence[Source]) -> list[float]:
-    places: dict[str, float] = {}
-    for one in lists:
-        for place, key in enumerate(dict.fromkeys(urls.canonical(source.url) for source in one), start=1):
-            places[key] = places.get(key, 0.0) + 1 / (RANK_CONSTANT + place)
-    return [places[urls.canonical(source.url)] for source in sources]
 
 
 def _freshness(source: Source, today: date, half_life_days: int) -> float:
@@ -252,39 +272,36 @@ def _by_labels(host: str, url: str) -> SourceClass:
 # --- folding and spreading ----------------------------------------------------------------------------------------
 
 
-def _folded(sources: Sequence[Source], scores: Sequence[float], asked: frozenset[str]) -> tuple[list[tuple[float, Source]], int]:
+def _folded(pages: Sequence[_Page], scores: Sequence[float], asked: frozenset[str]) -> tuple[list[tuple[float, _Page]], int]:
     """Best first, each story once; what a copy knows more goes into the page that stands for it."""
-    kept: list[tuple[float, Source, Sketch]] = []
-    folded = 0
-    for number in sorted(range(len(sources)), key=lambda number: (-scores[number], number)):
-        source, own = sources[number], sketch(sources[number].content or sources[number].description)
-        at = next((at for at, (_, other, its) in enumerate(kept) if _is_copy(source, other, own, its, asked)), None)
+    kept: list[tuple[float, _Page]] = []
+    for number in sorted(range(len(pages)), key=lambda number: (-scores[number], number)):
+        page = pages[number]
+        at = next((at for at, (_, other) in enumerate(kept) if _is_copy(page, other, asked)), None)
         if at is None:
-            kept.append((scores[number], source, own))
-            continue
-        folded += 1
-        score, other, its = kept[at]
-        kept[at] = (score, _filled(other, source), its)
-    return [(score, source) for score, source, _ in kept], folded
+            kept.append((scores[number], page))
+        else:
+            score, other = kept[at]
+            kept[at] = (score, _Page(_filled(other.source, page.source)))
+    return kept, len(pages) - len(kept)
 
 
-def _is_copy(source: Source, other: Source, own: Sketch, its: Sketch, asked: frozenset[str]) -> bool:
-    if urls.canonical(source.url).partition("://")[2] == urls.canonical(other.url).partition("://")[2]:
-        return True
-    if urls.host(source.url) == urls.host(other.url) and _other_titles(source, other):
+def _is_copy(page: _Page, other: _Page, asked: frozenset[str]) -> bool:
+    if page.host == other.host and _other_titles(page, other):
         return False  # pages of one host are made of one template
-    return alike(own, its) or (_same_headline(source, other, asked) and _same_days(source, other))
+    return alike(page.sketch, other.sketch) or (_same_headline(page, other, asked) and _same_days(page.source, other.source))
 
 
-def _other_titles(source: Source, other: Source) -> bool:
-    return bool(source.title and other.title) and searchable(source.title) != searchable(other.title)
+def _other_titles(page: _Page, other: _Page) -> bool:
+    return bool(page.source.title and other.source.title) and page.title != other.title
 
 
-def _same_headline(source: Source, other: Source, asked: frozenset[str]) -> bool:
+def _same_headline(page: _Page, other: _Page, asked: frozenset[str]) -> bool:
     """Whether both have one long title that says more than the question, on different hosts."""
-    words = frozenset(searchable(source.title).split())
-    telling = len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 2 and not _ASKS.search(source.title)
-    return telling and words == frozenset(searchable(other.title).split()) and urls.host(source.url) != urls.host(other.url)
+    if page.host == other.host or page.asks:
+        return False
+    words = frozenset(page.title)
+    return len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 2 and words == frozenset(other.title)
 
 
 def _same_days(source: Source, other: Source) -> bool:
@@ -303,9 +320,9 @@ def _filled(source: Source, copy: Source) -> Source:
     )
 
 
-def _spread(kept: Sequence[tuple[float, Source]]) -> Iterable[Source]:
+def _spread(kept: Sequence[tuple[float, _Page]]) -> Iterable[Source]:
     """By score, each further page of a host at a discount."""
-    waiting, taken = [(score, urls.host(source.url) or source.url, source) for score, source in kept], Counter[str]()
+    waiting, taken = [(score, page.host or page.source.url, page.source) for score, page in kept], Counter[str]()
     while waiting:
         best = max(waiting, key=lambda one: one[0] * NEXT_OF_HOST ** taken[one[1]])
         waiting.remove(best)

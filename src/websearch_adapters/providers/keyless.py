@@ -10,15 +10,15 @@ import asyncio
 import base64
 import binascii
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from websearch_adapters.provider import examined, shortening, snippet, utc_now, web_address
 from websearch_adapters.search_box import kept, typed, unsaid
-from websearch_core import outcome, urls
+from websearch_core import fusion, outcome, urls
 from websearch_core.errors import BadReply, Declined, OutOfTime, ProviderError, RateLimited, WebSearchError
 from websearch_core.inflight import settled, stopped
 from websearch_core.ports import Filter
@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
     from websearch_adapters.http.pages import Fetched, PageClient
 
-__all__ = ["ENGINES", "Engine", "Keyless", "KeylessSettings", "ResultPage", "fused", "read_results"]
+__all__ = ["ENGINES", "Engine", "Keyless", "KeylessSettings", "ResultPage", "read_results"]
 
 NAME = "keyless"
 MAX_QUERY_CHARS = 480
 """DuckDuckGo takes 499."""
 DEFAULT_RESULTS = 5
-RRF_K = 60
-"""Of reciprocal rank fusion, as in the paper that named it (Cormack and others, 2009)."""
 ACCEPT = "text/html, application/xhtml+xml;q=0.9"
 WHAT_TO_SET = "Set searxng.url, TAVILY_API_KEY or FIRECRAWL_API_KEY for searches that do not depend on public result pages."
 
@@ -166,38 +164,6 @@ def read_results(engine: Engine, text: str) -> ResultPage:
     return ResultPage(found="blocked" if read_links(text, engine.url).blocked else "unknown")
 
 
-def fused(lists: Iterable[Sequence[Source]]) -> tuple[Source, ...]:
-    """The lists as one, best first: a page counts 1 / (60 + rank) in each list that has it (reciprocal rank fusion).
-
-    A page is the same under two addresses with one canonical form. The mention with the best rank stands, others fill what it
-    lacks; pages of equal weight keep the order of the lists.
-    """
-    weights: dict[str, float] = {}
-    mentions: dict[str, list[tuple[int, Source]]] = {}
-    for one in lists:
-        seen: set[str] = set()
-        for rank, source in enumerate(one, start=1):
-            key = _key(source.url)
-            if key in seen:
-                continue
-            seen.add(key)
-            weights[key] = weights.get(key, 0.0) + 1.0 / (RRF_K + rank)
-            mentions.setdefault(key, []).append((rank, source))
-    order = sorted(weights, key=lambda key: -weights[key])
-    return tuple(_united(sorted(mentions[key], key=lambda mention: mention[0])) for key in order)
-
-
-def _key(url: str) -> str:
-    """Engines differ in the scheme that they list a page under."""
-    return urls.canonical(url).partition("://")[2]
-
-
-def _united(mentions: Sequence[tuple[int, Source]]) -> Source:
-    sources = [source for _, source in mentions]
-    title = next((one.title for one in sources if one.title), "")
-    return replace(sources[0], title=title, description=next((one.description for one in sources if one.description), ""))
-
-
 def _source(engine: Engine, hit: Element) -> Source | None:
     from websearch_adapters.extract.markup import words_of
 
@@ -287,7 +253,7 @@ class Keyless:
         found, failures = await self._asked(engines, query)
         if not found:
             raise self._overall(failures)
-        items = kept(fused(found), query)[: query.extra_sources or DEFAULT_RESULTS]
+        items = kept(fusion.agreed(found), query)[: query.extra_sources or DEFAULT_RESULTS]
         notes = [*shortening(query, limit=MAX_QUERY_CHARS, provider=NAME), *unsaid(query, provider=NAME)]
         notes += [outcome.note_of(error, "search") for error in failures]
         return SourceList(items=items, provider=NAME, notes=(*notes, *self._resting_notes(engines)))

@@ -137,34 +137,3 @@ class TestResultPages:
         asked = parse_qs(urlsplit(keyless.address_of(ENGINES[engine], query, today=TODAY)).query)
         assert asked == {"q": ["bridge"], name: [value]}
         assert parse_qs(urlsplit(keyless.address_of(ENGINES[engine], QUERY, today=TODAY)).query) == {"q": [QUERY.query]}
-
-
-class TestFusion:
-    def test_what_two_engines_name_comes_before_what_one_names_first(self) -> None:
-        one = [Source(url="https://a.example/"), Source(url="https://b.example/x?utm_source=y", title="B")]
-        two = [Source(url="https://c.example/"), Source(url="http://www.b.example/x", description="more")]
-        assert keyless.fused([one, two]) == (
-            Source(url="https://b.example/x?utm_source=y", title="B", description="more"),
-            Source(url="https://a.example/"),
-            Source(url="https://c.example/"),
-        )
-
-    @pytest.mark.parametrize(("rank", "first"), [(60, "pair"), (65, "single")])
-    def test_two_late_mentions_outweigh_a_first_place_up_to_rank_62(self, rank: int, first: str) -> None:
-        """2 / (60 + rank) against 1 / (60 + 1)."""
-        fill = [[Source(url=f"https://{name}{at}.example/") for at in range(2, rank)] for name in ("x", "y")]
-        single, pair = Source(url="https://single.example/"), Source(url="https://pair.example/")
-        found = keyless.fused([[single, *fill[0], pair], [Source(url="https://y1.example/"), *fill[1], pair]])
-        assert found[0].url == f"https://{first}.example/"
-
-    def test_a_page_twice_in_one_list_counts_once(self) -> None:
-        one = [Source(url="https://a.example/"), Source(url="https://b.example/"), Source(url="https://b.example")]
-        assert [source.url for source in keyless.fused([one])] == ["https://a.example/", "https://b.example/"]
-
-    def test_the_mention_with_the_best_rank_stands(self) -> None:
-        one = [Source(url="https://x.example/"), Source(url="https://a.example/", title="second")]
-        two = [Source(url="https://a.example/", title="first")]
-        assert keyless.fused([one, two])[0].title == "first"
-
-    def test_nothing_is_nothing(self) -> None:
-        assert keyless.fused([]) == keyless.fused([[], []]) == ()
