@@ -145,6 +145,31 @@ async def test_a_page_drawn_by_a_script_is_told_as_such_with_advice(documentatio
     assert "JavaScript" in (caught.value.hint or "")
 
 
+def sending(target: str) -> str:
+    return f'<html><head><meta http-equiv="refresh" content="0; url={target}"></head><body>Redirecting…</body></html>'
+
+
+async def test_a_page_that_only_sends_elsewhere_is_followed(over: Over) -> None:
+    reader = over(PagesSite({"/": sending("/docs/"), "/docs/": sending("en/"), "/docs/en/": article("T", "<p>Text.</p>")}))
+    page = await read(reader, "/")
+    assert (page.url, page.final_url, page.text) == (f"{HOST}/", f"{HOST}/docs/en/", "Text.")
+
+
+async def test_pages_that_send_in_circles_are_unreachable(over: Over) -> None:
+    with pytest.raises(Unreachable, match="from page to page"):
+        await read(over(PagesSite({"/": sending("/b"), "/b": sending("/")})), "/")
+
+
+async def test_a_page_sends_nowhere_that_may_not_be_fetched(over: Over) -> None:
+    for target in ("http://169.254.169.254/", "http://127.0.0.1/", "file:///etc/passwd"):
+        site = PagesSite({"/": sending(target)})
+        if target.startswith("file"):
+            assert (await read(over(site), "/")).text == "Redirecting…"
+        else:
+            with pytest.raises(NotAllowed):
+                await read(over(site), "/")
+
+
 async def test_a_check_for_humans_is_blocked_and_never_content(over: Over) -> None:
     with pytest.raises(Blocked, match="check for humans"):
         await read(over(PagesSite({"/": html_page()})), "/")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from websearch_adapters.extract import content, markdown, metadata
@@ -21,7 +21,7 @@ from websearch_core.values import Link
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
 
-__all__ = ["HtmlDocument", "PageLinks", "ReadOutcome", "read_html", "read_links", "read_selected"]
+__all__ = ["REFRESH_CHARS", "HtmlDocument", "PageLinks", "ReadOutcome", "moved_to", "read_html", "read_links", "read_selected"]
 
 Anchors: TypeAlias = tuple[tuple[str, str], ...]
 ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked", "consent"]
@@ -71,6 +71,11 @@ LOADING = re.compile(
 )
 DRAWN_CHARS = 12
 """So many in a paragraph that speaks of no loading are something to read."""
+REFRESH = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
+REFRESH_TARGET = re.compile(r"\s*(\d{1,4})(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+REFRESH_CHARS = 20_000
+REFRESH_LIMIT_S = 10
+"""A page that waits longer wants to be read first."""
 MEDIA = ("img", "picture", "iframe", "frame", "video", "audio", "object", "embed")
 CONSENT_URL = re.compile(r"//(?:consent|guce)\.[^/?#]+|/collectConsent\b|/zustimmung\b", re.IGNORECASE)
 """Where sites send who has not yet agreed to their cookies; seen 2026-11-30."""
@@ -116,6 +121,22 @@ class PageLinks:
     """Empty where the page asks crawlers not to follow."""
     blocked: bool = False
     """A check for humans stands in place of the page."""
+
+
+def moved_to(text: str, url: str) -> str:
+    """Where a page that says little else sends its reader at once; empty for every other page.
+
+    Raises:
+        NotAllowed: more than 20 million characters.
+    """
+    if not REFRESH.search(text[:REFRESH_CHARS]):
+        return ""
+    root = parse(text)
+    target = _refresh(root, url) if root is not None else ""
+    if root is None or not target:
+        return ""
+    body = content.stripped(root)
+    return target if len(words_of(body)) < SHELL_CHARS else ""
 
 
 def read_html(text: str, url: str) -> HtmlDocument:
@@ -182,7 +203,12 @@ def read_links(text: str, url: str) -> PageLinks:
     if root is None:
         return PageLinks()
     title = metadata.of_page(root).title
-    links = () if _says_nofollow(root) else tuple(_links(_anchors(root, followed=True), _base(root, url)))
+    sent = _refresh(root, url)
+    links = (
+        ()
+        if _says_nofollow(root)
+        else tuple(_links(chain(_anchors(root, followed=True), [(sent, "")] if sent else []), _base(root, url)))
+    )
     return PageLinks(title=title, links=links, blocked=len(links) <= FEW_LINKS and _blocks_crawler(root, title, text))
 
 
@@ -207,6 +233,17 @@ def _whole_body(text: str, base_url: str) -> str:
     content.stripped(root)
     content.drop(body, "nav", "footer", "aside")
     return markdown.render(body, base_url)
+
+
+def _refresh(root: Element, url: str) -> str:
+    """The target of a refresh within seconds, unless it is the page itself."""
+    for meta in root.iter("meta"):
+        if (meta.get("http-equiv") or "").strip().lower() == "refresh":
+            match = REFRESH_TARGET.match(meta.get("content") or "")
+            if match and int(match[1]) <= REFRESH_LIMIT_S:
+                target = urls.absolute(_base(root, url), match[2].strip())
+                return target if target and target.partition("#")[0] != url.partition("#")[0] else ""
+    return ""
 
 
 # --- links --------------------------------------------------------------------------------------------------------

@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from websearch_adapters.extract.reading import NAME, Document
+from websearch_adapters.extract.reading import NAME, Document, failure
+from websearch_core.errors import Unreachable
 from websearch_core.values import FetchRequest, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from websearch_adapters.extract.reading import Reading
     from websearch_adapters.extract.worker import Worker
-    from websearch_adapters.http.pages import PageClient
+    from websearch_adapters.http.pages import Fetched, PageClient
 
 __all__ = ["LocalReader"]
+
+MAX_MOVES = 3
 
 
 class LocalReader:
@@ -42,15 +46,7 @@ class LocalReader:
             InvalidInput: the selector cannot be read or finds nothing.
         """
         self._worker.warm()
-        fetched = await self._pages.get(request.url)
-        document = Document(
-            body=fetched.body,
-            url=fetched.final_url,
-            content_type=fetched.content_type,
-            status=fetched.status,
-            selector=request.selector,
-        )
-        reading = await self._worker.read(document)
+        fetched, reading = await self._read(request.url, request.selector)
         return Page(
             url=request.url,
             final_url=fetched.final_url,
@@ -63,3 +59,21 @@ class LocalReader:
             notes=reading.notes,
             fetched_at=self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
+
+    async def _read(self, url: str, selector: str) -> tuple[Fetched, Reading]:
+        """The page and its text; of the page that it sends to, where it does nothing else."""
+        for _ in range(MAX_MOVES + 1):
+            fetched = await self._pages.get(url)
+            document = Document(
+                body=fetched.body,
+                url=fetched.final_url,
+                content_type=fetched.content_type,
+                status=fetched.status,
+                selector=selector,
+            )
+            reading = await self._worker.read(document)
+            if not reading.moved_to:
+                return fetched, reading
+            url = reading.moved_to
+        last = Document(body=b"", url=url)
+        raise failure(Unreachable, last, f"sends from page to page more than {MAX_MOVES} times", "Use another address.")

@@ -65,6 +65,8 @@ class Reading:
     published: str = ""
     language: str = ""
     notes: tuple[Note, ...] = ()
+    moved_to: str = ""
+    """Where the page sends its reader instead of saying anything; then there is no text."""
 
 
 def read(document: Document) -> Reading:
@@ -80,6 +82,8 @@ def read(document: Document) -> Reading:
     from websearch_adapters.extract import text
 
     kind = text.kind_of(document.body, document.content_type, document.url)
+    if kind == "html" and (target := _moved_to(document)):
+        return Reading(kind=kind, text="", moved_to=target)
     if document.selector:
         return _selected(document, kind)
     reading = _READERS.get(kind, _text)(document, kind)
@@ -106,6 +110,15 @@ def links(document: Document) -> PageLinks:
 def failure(kind: type[ProviderError], document: Document, what: str, hint: str) -> ProviderError:
     """An error that names the host and says what it did."""
     return kind(f"{urls.host(document.url)} {what}", provider=NAME, hint=hint, http_status=document.status)
+
+
+def _moved_to(document: Document) -> str:
+    from websearch_adapters.extract.charset import decode
+    from websearch_adapters.extract.html import REFRESH_CHARS, moved_to
+
+    if b"refresh" not in document.body[:REFRESH_CHARS].lower():
+        return ""
+    return moved_to(decode(document.body, document.content_type)[0], document.url)
 
 
 def _html(document: Document, _kind: Kind) -> Reading:

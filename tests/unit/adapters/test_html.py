@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from websearch_adapters.extract import markup
-from websearch_adapters.extract.html import read_html, read_links
+from websearch_adapters.extract.html import moved_to, read_html, read_links
 from websearch_core.errors import NotAllowed
 
 URL = "https://docs.example.org/guide/intro.html"
@@ -455,6 +455,34 @@ class TestNoPage:
     @pytest.mark.parametrize("html", ["", "   \n", "<html></html>", "<!-- only -->", "<html><body><img src=x></body></html>"])
     def test_nothing_is_empty(self, html: str) -> None:
         assert read_html(html, URL).outcome == "empty"
+
+
+class TestMoved:
+    @pytest.mark.parametrize(
+        "rule", ["0; url=/new", "0;URL='/new'", "5 ; /new", "0.5, url=https://docs.example.org/new", " 1;url = &quot;/new&quot;"]
+    )
+    def test_a_page_that_only_sends_elsewhere_says_where(self, rule: str) -> None:
+        html = f'<html><head><meta http-equiv="Refresh" content="{rule}"></head><body><p>Redirecting…</p></body></html>'
+        assert moved_to(html, URL) == "https://docs.example.org/new"
+        assert "https://docs.example.org/new" in [link.url for link in read_links(html, URL).links]
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            '<meta http-equiv="refresh" content="300; url=/new">',
+            '<meta http-equiv="refresh" content="0; url=#top">',
+            f'<meta http-equiv="refresh" content="0; url={URL}">',
+            '<meta http-equiv="refresh" content="0; url=javascript:x">',
+            '<meta http-equiv="refresh" content="5">',
+            "<title>http-equiv=refresh</title>",
+        ],
+    )
+    def test_every_other_page_stays(self, head: str) -> None:
+        assert moved_to(f"<html><head>{head}</head><body><p>Text.</p></body></html>", URL) == ""
+
+    def test_a_page_with_something_to_say_is_read(self) -> None:
+        head = '<meta http-equiv="refresh" content="0; url=/new">'
+        assert moved_to(f"<html><head>{head}</head><body>{PROSE * 4}</body></html>", URL) == ""
 
 
 class TestLinks:
