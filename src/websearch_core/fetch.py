@@ -20,6 +20,7 @@ __all__ = ["Fetch", "FetchRules"]
 
 LONG_CHARS = 200_000
 """To look through a longer page takes long enough that other calls should not wait for it."""
+SLOW = "The site is slow or does not answer: call again later, or use another provider or page."
 NO_PASSAGE = Note(code="no_passage", text="no word of the query stands here; this is the text from its beginning")
 
 
@@ -78,7 +79,7 @@ class Fetch:
                 await asyncio.wait({reading}, timeout=limit_s)
                 page = settled(reading, None)
         if isinstance(page, OutOfTime) and page.provider is None:
-            raise OutOfTime(f"no reader was done within {limit_s:g} s")
+            raise OutOfTime(f"no reader was done within {limit_s:g} s", hint=SLOW)
         if isinstance(page, WebSearchError):
             raise page
         return page

@@ -17,6 +17,8 @@ from websearch_core.values import ErrorDetail, MapRequest, MapResult, SiteMap
 
 __all__ = ["Map", "MapRules"]
 
+SLOW = "The site is slow or does not answer: call again later, with a longer timeout, or use another provider."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapRules:
@@ -82,7 +84,7 @@ class Map:
                 await asyncio.wait({mapping}, timeout=limit_s)
                 site = settled(mapping, None)
         if isinstance(site, OutOfTime) and site.provider is None:
-            raise OutOfTime(f"no mapper was done within {limit_s:g} s")
+            raise OutOfTime(f"no mapper was done within {limit_s:g} s", hint=SLOW)
         if isinstance(site, WebSearchError):
             raise site
         if site.links:

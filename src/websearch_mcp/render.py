@@ -72,10 +72,9 @@ def for_people(outcome: Outcome) -> str:
             lines += [*(f"- {url}" for url in outcome.results), "", f"{outcome.total} pages · {outcome.provider}"]
         case LibraryChange():
             lines += [f"- {entry.title or entry.url}: {entry.url} ({entry.chars} characters)" for entry in outcome.entries]
-            lines += [
-                "",
-                f"{outcome.added} added · {outcome.skipped} unchanged · {outcome.removed} removed · {outcome.total} in all",
-            ]
+            done = {"added": outcome.added, "unchanged": outcome.skipped, "removed": outcome.removed}
+            changes = [f"{count} {what} · " for what, count in done.items()] if any(done.values()) else []
+            lines += ["", f"{''.join(changes)}{outcome.total} in all"]
         case Report():
             lines += [f"- **{part.state}** {part.part}: {part.detail}" for part in outcome.parts]
             lines += ["", *(f"- `{one.name}` = {one.value} ({one.origin})" for one in outcome.settings)]

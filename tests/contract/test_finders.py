@@ -124,7 +124,8 @@ class TestLibrary(SourceFinderContract):
 
     @pytest.fixture
     def empty_finder(self) -> SourceFinder:
-        return LibraryFinder(FakeLibrary())
+        other = Page(url="https://tides.example/", title="Tides", text="High water at noon.", provider="local")
+        return LibraryFinder(FakeLibrary([other]))
 
     @pytest.fixture
     def failing_finder(self) -> SourceFinder:

@@ -20,12 +20,13 @@ import pytest
 from websearch_adapters.library.files import FileFolder, address_of, pages_under
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_adapters.providers.library import LibraryFinder
+from websearch_core import outcome
 from websearch_core.chain import FinderChain
-from websearch_core.errors import Unreachable
+from websearch_core.errors import AllFailed, NotConfigured, Unreachable
 from websearch_core.library import Folder, ManageLibrary
 from websearch_core.ports import Probe, SourceFinder
 from websearch_core.testing.contracts import Hanging, ProbeContract, SourceFinderContract
-from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper, Gate
+from websearch_core.testing.fakes import FakeExtractor, FakeFinder, FakeLibrary, FakeMapper, Gate
 from websearch_core.values import Page, Passage, SearchQuery
 
 pytestmark = pytest.mark.anyio
@@ -212,7 +213,8 @@ class TestLibraryFinder(SourceFinderContract):
         return LibraryFinder(library)
 
     @pytest.fixture
-    def empty_finder(self, library: SqliteLibrary) -> SourceFinder:
+    async def empty_finder(self, library: SqliteLibrary) -> SourceFinder:
+        await library.add([Page(url="https://tides.example/", title="Tides", text="High water at noon.", provider="local")])
         return LibraryFinder(library)
 
     @pytest.fixture
@@ -246,10 +248,16 @@ def dated(name: str, published: str) -> Page:
 
 
 async def test_an_empty_library_says_how_to_fill_it(library: SqliteLibrary) -> None:
-    found = await LibraryFinder(library).find(SearchQuery(query="bridges"))
-    assert found.items == ()
-    assert [note.code for note in found.notes] == ["library_empty"]
-    assert "websearch library add PATH_OR_URL" in found.notes[0].text
+    with pytest.raises(NotConfigured, match="empty") as caught:
+        await LibraryFinder(library).find(SearchQuery(query="bridges"))
+    assert "websearch library add PATH_OR_URL" in (caught.value.hint or "")
+
+
+async def test_an_empty_library_beside_a_dead_finder_does_not_blame_the_question(library: SqliteLibrary) -> None:
+    dead = FakeFinder([Unreachable("no connection", provider="web")], name="web")
+    with pytest.raises(AllFailed) as caught:
+        await FinderChain([dead, LibraryFinder(library)]).find(SearchQuery(query="bridges"))
+    assert "query" not in outcome.next_action_of(caught.value)
 
 
 async def test_a_library_without_a_match_is_no_empty_library(library: SqliteLibrary) -> None:

@@ -18,6 +18,7 @@ OWN_NUMBER = 5
 """Passages for a query that does not say how many."""
 MAX_DESCRIPTION_CHARS = 1_200
 MAX_QUERY_CHARS = 4_000
+FILL_IT = "Fill it with: websearch library add PATH_OR_URL; or ask the operator for a key, with which the web is searched."
 AGES_DAYS: dict[Freshness, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
@@ -75,10 +76,11 @@ class LibraryFinder(SourceFinder, Probe):
         self._now = now
 
     async def find(self, query: SearchQuery, /) -> SourceList:
-        """The best passage of each of the best pages; an empty library is an empty list with the note `library_empty`.
+        """The best passage of each of the best pages.
 
         Raises:
-            Unreachable, NotConfigured: the library's file is busy or cannot be used.
+            NotConfigured: the library is empty, or its file cannot be used.
+            Unreachable: the library's file is busy.
         """
         found = await self._library.search(
             search_words(query, limit=MAX_QUERY_CHARS),
@@ -87,8 +89,9 @@ class LibraryFinder(SourceFinder, Probe):
             include_domains=query.include_domains,
             exclude_domains=query.exclude_domains,
         )
-        empty = not found and not await self._library.count()
-        return SourceList(items=to_sources(found), provider=self.name, notes=(EMPTY,) if empty else ())
+        if not found and not await self._library.count():
+            raise NotConfigured("the local library is empty", provider=self.name, hint=FILL_IT)
+        return SourceList(items=to_sources(found), provider=self.name)
 
     async def probe(self, *, live: bool = False) -> Health:
         """How many pages it has; an empty library is off. `live` looks a word up as well."""
