@@ -15,7 +15,7 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from upstreams.exchange import Pieces
+from upstreams.exchange import Exchange, Pieces
 from upstreams.pages import Page, PagesSite, Served
 from upstreams.script import Step, answering, cut_after, gzip_bomb, hang, hang_up, huge, redirect, reset, stall_after, status
 from upstreams.serve import serve, transport
@@ -200,6 +200,27 @@ class TestWhatItSends:
             assert set(request.headers) == {"host", "user-agent", "accept", "accept-encoding"}
             assert request.headers["user-agent"].startswith("websearch/")
             assert request.headers["user-agent"].endswith(" (+local reader)")
+
+    async def test_a_cookie_lives_from_a_redirect_to_the_end_of_the_call(self) -> None:
+        """Many sites send who has no cookie in a circle."""
+
+        def gate(exchange: Exchange) -> Response:
+            if "seen=1" in exchange.request.headers.get("cookie", ""):
+                return Response(b"<p>in", 200, media_type="text/html")
+            return Response(b"", 302, {"location": "/", "set-cookie": "seen=1; Path=/; HttpOnly"})
+
+        async with site({"/": answering("gate", gate)}) as (served, url), client(allow=LOOPBACK) as pages:
+            for _ in range(2):
+                assert (await pages.get(url)).body == b"<p>in"
+        assert [request.headers.get("cookie") for request in served.requests] == [None, "seen=1", None, "seen=1"]
+
+    async def test_a_cookie_stays_with_its_host(self) -> None:
+        async with site({"/": "<p>x"}) as (other, elsewhere):
+            place = elsewhere.replace("127.0.0.1", "localhost")
+            away = answering("away", lambda _: Response(b"", 302, {"location": place, "set-cookie": "mine=1"}))
+            async with site({"/": away}) as (_, url), client(allow=(*LOOPBACK, "localhost")) as pages:
+                await pages.get(url)
+        assert "cookie" not in other.last.headers
 
     async def test_the_callers_wish_and_the_operators_name_are_sent(self) -> None:
         async with site({"/": "<p>x"}) as (served, url), client(allow=LOOPBACK, user_agent="ours/1") as pages:

@@ -15,6 +15,7 @@ from upstreams.serve import serve, transport
 from upstreams.simulator import Simulator
 from upstreams.stackexchange import StackExchangeUpstream
 from upstreams.wikipedia import WikipediaUpstream
+from websearch_adapters.extract import stackexchange, wikipedia
 from websearch_adapters.extract.arxiv import Arxiv
 from websearch_adapters.extract.github import GitHub, GitHubSettings
 from websearch_adapters.extract.stackexchange import StackExchange
@@ -255,6 +256,11 @@ class TestStackExchange:
         sizes = [request.params.get("pagesize") for request in upstream.requests]
         assert sizes == [None, "6", None, "31"]
 
+    @pytest.mark.parametrize(("site", "shown"), [("math.stackexchange.com", r"$\pi_{1}$"), ("stackoverflow.com", r"$\\pi\_{1}$")])
+    async def test_formulas_stay_tex_where_the_site_writes_them(self, site: str, shown: str) -> None:
+        thread = stackexchange.Thread(question={"title": "T", "body": r"<p>Why is $\pi_{1}$ so?</p>"})
+        assert f"Why is {shown} so?" in stackexchange.to_text(thread, site)
+
     async def test_the_answer_that_the_address_names_is_shown(self, clients: Clients) -> None:
         upstream = StackExchangeUpstream(answers=12, accepted=0)
         page = await read(StackExchange(clients(upstream)[0]), "https://mathoverflow.net/a/1111")
@@ -336,6 +342,13 @@ class TestWikipedia:
         assert page.final_url == "https://en.wikipedia.org/wiki/Footbridge"
         assert upstream.last.headers["host"] == "en.wikipedia.org"
         assert "websearch" in upstream.last.headers["user-agent"]
+
+    def test_formulas_are_tex(self) -> None:
+        mathml = '<span style="display: none;"><math><semantics><mi>x</mi></semantics></math></span>'
+        image = '<img class="mwe-math-fallback-image-inline" src="//wikimedia.example/1" alt="{\\displaystyle x_{1}^{*}}">'
+        block = '<img class="mwe-math-fallback-image-display" src="//wikimedia.example/2" alt="{\\displaystyle \\frac {a}{b}}">'
+        text = wikipedia.to_text("T", f"<p>So {mathml}{image} and</p><p>{block}</p>", "https://en.wikipedia.org/wiki/")
+        assert text == "# T\n\nSo $x_{1}^{*}$ and\n\n$$\\frac {a}{b}$$"
 
     async def test_every_language_has_its_own_host(self, clients: Clients) -> None:
         upstream = WikipediaUpstream()

@@ -10,7 +10,7 @@ from websearch_adapters.extract.markup import remove, select, words_of
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
 
-__all__ = ["simplify"]
+__all__ = ["simplify", "split"]
 
 MAX_CHARS = 2_000
 _ANNOTATIONS = ".//annotation[@encoding='application/x-tex' or @encoding='TeX' or @encoding='LaTeX']"
@@ -65,6 +65,13 @@ def _simplify(formula: Element) -> None:
         formula.set("display", "block")
 
 
+def split(body: Element, *, dollars: bool) -> None:
+    """Make formulas of the TeX in the text, but for code; with `dollars` also of what stands between single ones."""
+    for element in list(body.iter()):
+        if element.tag not in VERBATIM:
+            _split(element, _WITH_DOLLARS if dollars else _DELIMITED)
+
+
 def _find(body: Element) -> None:
     """Make formulas of TeX that a script would draw: in elements marked so, and in all text of pages that load such a script."""
     for element in list(body.iter("span", "div")):
@@ -74,10 +81,7 @@ def _find(body: Element) -> None:
                 _become(element, match)
     scripts = select(body, _ENGINES)
     if scripts:
-        dollars = any(_DOLLARS.search(script.text or "") for script in scripts)
-        for element in list(body.iter()):
-            if element.tag not in VERBATIM:
-                _split(element, _WITH_DOLLARS if dollars else _DELIMITED)
+        split(body, dollars=any(_DOLLARS.search(script.text or "") for script in scripts))
 
 
 def _become(element: Element, match: re.Match[str]) -> None:

@@ -34,6 +34,9 @@ SITES = ("stackoverflow.com", "serverfault.com", "superuser.com", "askubuntu.com
 NO_SITES = frozenset({"api", "area51", "blog", "chat", "data", "openid", "stackauth", "winterbash", "www"})
 """Hosts of the network without questions."""
 
+WITH_FORMULAS = ("mathoverflow.net", ".stackexchange.com")
+"""Hosts whose sites write TeX between dollar signs; those of the rest hardly do, but prices and variables."""
+
 _LANGUAGE_SITE = re.compile(r"(?:es|ja|pt|ru)(?:\.meta)?\.stackoverflow\.com")
 _NETWORK_SITE = re.compile(r"(?P<older>meta\.)?(?P<site>[a-z0-9-]+)(?P<newer>\.meta)?\.stackexchange\.com")
 _NUMBER = re.compile(r"[1-9][0-9]{0,11}")
@@ -155,13 +158,16 @@ def _comments(comments: Sequence[Mapping[str, Any]], url: str) -> str:
 
 
 def _markdown(value: object, url: str) -> str:
+    from websearch_adapters.extract import formulas
     from websearch_adapters.extract.content import stripped
     from websearch_adapters.extract.markdown import render
-    from websearch_adapters.extract.markup import parse
+    from websearch_adapters.extract.markup import body_of, parse
 
     root = parse(value) if isinstance(value, str) else None
     if root is None:
         return ""
+    if (urlsplit(url).hostname or "").endswith(WITH_FORMULAS):
+        formulas.split(body_of(root), dollars=True)
     return page_text(render(stripped(root), url))
 
 

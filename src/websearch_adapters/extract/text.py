@@ -49,7 +49,12 @@ LANGUAGES = {
     "py": "python", "js": "javascript", "mjs": "javascript", "ts": "typescript", "tsx": "tsx", "jsx": "jsx", "rs": "rust",
     "go": "go", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "kt": "kotlin", "rb": "ruby",
     "php": "php", "sh": "bash", "sql": "sql", "toml": "toml", "yaml": "yaml", "yml": "yaml", "css": "css", "swift": "swift",
-    "cs": "csharp", "lua": "lua", "r": "r", "scala": "scala", "hs": "haskell", "pl": "perl",
+    "cs": "csharp", "lua": "lua", "r": "r", "scala": "scala", "hs": "haskell", "pl": "perl", "json": "json", "pyi": "python",
+    "cjs": "javascript", "mts": "typescript", "cts": "typescript", "cxx": "cpp", "hh": "cpp", "scss": "scss", "vue": "vue",
+    "svelte": "svelte", "dart": "dart", "ex": "elixir", "exs": "elixir", "erl": "erlang", "clj": "clojure", "jl": "julia",
+    "zig": "zig", "nim": "nim", "ml": "ocaml", "fs": "fsharp", "groovy": "groovy", "gradle": "groovy", "ps1": "powershell",
+    "tf": "hcl", "proto": "protobuf", "graphql": "graphql", "sol": "solidity", "tex": "latex", "ini": "ini", "diff": "diff",
+    "patch": "diff", "cmake": "cmake", "f90": "fortran",
 }  # fmt: skip
 
 _HTML_START = re.compile(
@@ -172,6 +177,8 @@ def _by_name(media: str, url: str, head: bytes) -> Kind:
     extension = _extension(url)
     if extension in MARKDOWN and (media.startswith("text/") or not media):
         return "markdown"
+    if extension == "ipynb" and _is_json(head, ""):
+        return "json"
     if media.startswith("text/") or media in {
         "application/javascript",
         "application/x-ndjson",

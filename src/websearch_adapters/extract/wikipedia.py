@@ -167,11 +167,13 @@ def to_text(title: str, text: str, base_url: str) -> str:
     if root is None:
         raise EmptyResult("wikipedia: the article has no text", provider=NAME)
     body = body_of(root)
-    _write_formulas(body)
     for element in list(body.iter()):
         if element is not body and not set((element.get("class") or "").split()).isdisjoint(CLUTTER):
             remove(element)
-    for element in list(body.iter("img", "math")):
+    for element in list(body.iter("math")):
+        remove(element)
+    _write_formulas(body)
+    for element in list(body.iter("img")):
         remove(element)
     body = stripped(root)
     blocks = _without_bare_headings(page_text(render(body, base_url)).split("\n\n"))
@@ -185,8 +187,12 @@ def _write_formulas(body: Element) -> None:
     for image in list(body.iter("img")):
         tex = (image.get("alt") or "").strip()
         if "mwe-math-fallback-image" in (image.get("class") or "") and tex:
-            image.tag = "span"
-            image.text = f"${tex.removeprefix('{').removesuffix('}').removeprefix(chr(92) + 'displaystyle').strip()}$"
+            block = "display" in (image.get("class") or "")
+            image.attrib.clear()
+            image.tag = "math"
+            image.text = tex.removeprefix("{").removesuffix("}").removeprefix(chr(92) + "displaystyle").strip()
+            if block:
+                image.set("display", "block")
 
 
 def _without_bare_headings(blocks: list[str]) -> list[str]:

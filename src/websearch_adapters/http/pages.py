@@ -1,7 +1,8 @@
 """Gets pages of the open web: every hop judged, bodies bounded after decompression, nothing of ours sent along.
 
-Requests carry neither cookies nor credentials. Redirects are followed by hand, so that each target is judged before it is
-asked. Bodies are inflated here piece by piece: a small body that inflates without end is given up at the size limit.
+Requests carry no credentials, and no cookies but those that a redirect of the same call has just set: many sites look for them
+before they show a page. Redirects are followed by hand, so that each target is judged before it is asked. Bodies are inflated
+here piece by piece: a small body that inflates without end is given up at the size limit.
 """
 
 from __future__ import annotations
@@ -150,15 +151,18 @@ class PageClient:
     @asynccontextmanager
     async def _answer(self, url: str, accept: str, admit: Admit | None) -> AsyncIterator[tuple[str, httpx.Response]]:
         """The first reply that is no redirect, and whose it is."""
-        current = url
+        import httpx
+
+        current, jar = url, httpx.Cookies()
         with self._observe.span("page.get", provider=PROVIDER, host=urls.host(url)) as span:
             for _ in range(MAX_REDIRECTS + 1):
                 egress.verdict(current, allow=self._allow)
-                async with self._reply(current, accept) as response:
+                async with self._reply(current, accept, jar) as response:
                     span.note(status=response.status_code)
                     if response.status_code not in REDIRECTS:
                         yield current, response
                         return
+                    jar.extract_cookies(response)
                     current = _target(current, response)
                 if admit is not None:
                     await admit(current)
@@ -169,12 +173,13 @@ class PageClient:
         )
 
     @asynccontextmanager
-    async def _reply(self, url: str, accept: str) -> AsyncIterator[httpx.Response]:
+    async def _reply(self, url: str, accept: str, jar: httpx.Cookies) -> AsyncIterator[httpx.Response]:
         import httpx
 
         response = None
         try:
             request = httpx.Request("GET", url, headers=self._headers(accept), extensions={"timeout": _timeouts()})
+            jar.set_cookie_header(request)
             response = await self._opened().handle_async_request(request)
             response.request = request
             yield response

@@ -64,6 +64,7 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Notes<
         (b"x", "application/zip", URL, "binary"),
         (b"{\\rtf1 x}", "text/rtf", URL, "binary"),
         (b"select 1", "application/sql", URL, "text"),
+        (b'{"nbformat": 4}', "text/plain", "https://example.org/x.ipynb", "json"),
         (b"\x01\x02\x03\x04", "application/sql", URL, "binary"),
         (b"From: a", "multipart/related", URL, "text"),
         (b'{"a": 1}', "text/html", URL, "json"),
