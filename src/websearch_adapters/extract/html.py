@@ -151,8 +151,9 @@ def read_html(text: str, url: str) -> HtmlDocument:
     about = metadata.of_page(root)
     base_url = _base(root, url)
     anchors = tuple(_anchors(root))
+    scripted = _is_scripted(root)
     body = _content(root, text, base_url, about)
-    outcome = _outcome(about.title, body, text, url)
+    outcome = _outcome(about.title, body, text, url, scripted=scripted)
     return HtmlDocument(
         title=about.title,
         markdown=body if outcome == "content" else "",
@@ -284,30 +285,30 @@ def _says_nofollow(root: Element) -> bool:
 # --- no page at all -----------------------------------------------------------------------------------------------
 
 
-def _outcome(title: str, body: str, text: str, url: str) -> ReadOutcome:
+def _outcome(title: str, body: str, text: str, url: str, *, scripted: bool) -> ReadOutcome:
     """A page with enough content is one, whatever words stand in it; only a meagre one is looked at again."""
     if len(body) >= CHECK_CHARS:
         return "content"
-    root = parse(text)
-    if root is None:
-        return "empty"
-    if _is_check(title, body, text, scripted=_is_scripted(root)):
+    if _is_check(title, body, text, scripted=scripted):
         return "blocked"
     if CONSENT_URL.search(url):
         return "consent"
-    if len(body) < SHELL_CHARS and _is_shell(root, body):
+    if len(body) < SHELL_CHARS and scripted and _is_shell(text, body):
         return "script_shell"
     return "content" if body.strip() else "empty"
 
 
 def _is_check(title: str, body: str, text: str, *, scripted: bool) -> bool:
-    head = text[:MARKUP_CHARS]
+    """The markup is searched last: of all of this it takes by far the longest."""
     worded = CHECK_WORDS.search(body) is not None
-    marked = CHECK_MARKUP.search(head) is not None
-    widget = CHECK_WIDGET.search(head) is not None and not FIELDS.search(head)
     if CHECK_TITLE.match(title):
-        return marked or widget or worded or scripted
-    return (marked or widget) and (worded or len(body) < 100)
+        return scripted or worded or _has_check_markup(text)
+    return (worded or len(body) < 100) and _has_check_markup(text)
+
+
+def _has_check_markup(text: str) -> bool:
+    head = text[:MARKUP_CHARS]
+    return CHECK_MARKUP.search(head) is not None or (CHECK_WIDGET.search(head) is not None and not FIELDS.search(head))
 
 
 def _blocks_crawler(root: Element, title: str, text: str) -> bool:
@@ -323,9 +324,10 @@ def _is_scripted(root: Element) -> bool:
     return any("ld+json" not in (script.get("type") or "") for script in root.iter("script"))
 
 
-def _is_shell(root: Element, body: str) -> bool:
-    """Hardly any text, a script, and an empty place for it to draw into, a plea for it, or nothing else at all."""
-    if not _is_scripted(root):
+def _is_shell(text: str, body: str) -> bool:
+    """Of a page with a script and hardly any text: a place for it to draw into, a plea for it, or nothing else at all."""
+    root = parse(text)
+    if root is None:
         return False
     pleas = " ".join([body, *(text_of(element) for element in root.iter("noscript"))])
     if SCRIPT_WORDS.search(pleas) is not None or any(
