@@ -270,14 +270,13 @@ def stripped(root: Element) -> Element:
     _unwrap_noscript(body)
     components.compose(body)
     formulas.simplify(body)
-    for element in list(body.iter(*NEVER_CONTENT)):
-        if element.tag in OPENING and _holds_page(element):
+    for element in list(body.iter(*OPENING)):
+        if _holds_page(element):
             element.tag = "div"
         elif element.tag == "button" and next(element.iterancestors(*HEADLINES), None) is not None:
             element.tag = "span"
-        elif element is not body:
-            remove(element)
-    hidden = [element for element in select(body, ".//*[@hidden or @style]") if _hidden(element)]
+    drop(body, *NEVER_CONTENT)
+    hidden = [element for element in select(body, ".//*/@hidden/.. | .//*/@style/..") if _hidden(element)]
     shown = _shown_by_script(body, hidden) if hidden else ()
     for element in hidden:
         if element not in shown:
@@ -286,10 +285,10 @@ def stripped(root: Element) -> Element:
 
 
 def drop(body: Element, *tags: str) -> None:
-    """Remove every element with one of these tags."""
-    for element in list(body.iter(*tags)):
-        if element is not body:
-            remove(element)
+    """Remove every element with one of these tags; the text behind it stays."""
+    from lxml import etree
+
+    etree.strip_elements(body, *tags, with_tail=False)
 
 
 def _holds_page(element: Element) -> bool:

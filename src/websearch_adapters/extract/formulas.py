@@ -14,7 +14,6 @@ __all__ = ["simplify", "split"]
 
 MAX_CHARS = 2_000
 _ANNOTATIONS = ".//annotation[@encoding='application/x-tex' or @encoding='TeX' or @encoding='LaTeX']"
-_SCRIPTS = ".//script[starts-with(@type, 'math/tex')]"
 _PICTURES = (
     ".//*[contains(@class, 'katex-html') or contains(@class, 'mwe-math-fallback') or contains(@class, 'MathJax_Preview')"
     " or contains(@class, 'MathJax_SVG') or contains(@class, 'MathJax_CHTML')]"
@@ -41,7 +40,7 @@ _STYLE = re.compile(r"^\{\\(?:display|text)style (.*)\}$", re.DOTALL)
 def simplify(body: Element) -> None:
     """Turn every formula into `<math>` with TeX, or with its plain text where the page has no TeX; in place."""
     _find(body)
-    formulas = [*body.iter("math"), *select(body, _SCRIPTS)]
+    formulas = [element for element in body.iter("math", "script") if element.tag == "math" or _is_tex(element)]
     if not formulas:
         return
     for picture in select(body, _PICTURES):
@@ -49,6 +48,10 @@ def simplify(body: Element) -> None:
             remove(picture)
     for formula in formulas:
         _simplify(formula)
+
+
+def _is_tex(script: Element) -> bool:
+    return (script.get("type") or "").startswith("math/tex")
 
 
 def _simplify(formula: Element) -> None:
