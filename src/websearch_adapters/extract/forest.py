@@ -14,8 +14,11 @@ from typing import Any, TypeAlias
 
 __all__ = ["likelihoods", "tokens"]
 
-Node: TypeAlias = "tuple[int, float, Node, Node] | float"
-"""Number of the feature, largest value that goes left, left, right; or the value of a leaf."""
+Node: TypeAlias = tuple[int | None, float, Any, Any]
+"""Number of the feature, largest value that goes left, left, right; a leaf has no feature, its value, and nothing below.
+
+With nodes and leaves of one shape, going down a tree is nothing but unpacking.
+"""
 
 
 def likelihoods(rows: list[list[float]]) -> list[float]:
@@ -27,10 +30,10 @@ def likelihoods(rows: list[list[float]]) -> list[float]:
 def _sum(trees: tuple[Node, ...], row: list[float]) -> float:
     total = 0.0
     for tree in trees:
-        node = tree
-        while node.__class__ is tuple:
-            node = node[2] if row[node[0]] <= node[1] else node[3]
-        total += node  # type: ignore[operator]
+        feature, value, left, right = tree
+        while feature is not None:
+            feature, value, left, right = left if row[feature] <= value else right
+        total += value
     return total
 
 
@@ -46,7 +49,7 @@ def _trees() -> tuple[Node, ...]:
 
 
 def _node(node: Any) -> Node:
-    return (node[0], node[1], _node(node[2]), _node(node[3])) if isinstance(node, list) else float(node)
+    return (node[0], node[1], _node(node[2]), _node(node[3])) if isinstance(node, list) else (None, float(node), None, None)
 
 
 @cache
