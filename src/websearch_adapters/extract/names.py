@@ -27,6 +27,7 @@ __all__ = [
     "GUTTER",
     "HEADER",
     "ITEM",
+    "JUNK_HEADING",
     "LINK",
     "MAIN",
     "NAV",
@@ -111,6 +112,8 @@ _PAIRED = frozenset({
 })  # fmt: skip
 """Words that mean something together with the next one."""
 _SPLIT = re.compile(r"[\s_-]+")
+_NO_NAME = re.compile(r"\S*[:\[/]\S*|\btoc-backref\b")
+"""Classes that tell how a thing looks (`print:hidden`, `links-accent:underline`), and the one that docutils gives to headings."""
 _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -118,7 +121,7 @@ _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
 def flags_of(name: str) -> int:
     """What a class list says, as flags."""
     flags, last, before = 0, "", ""
-    for word in _SPLIT.split(name.lower()):
+    for word in _SPLIT.split(_NO_NAME.sub("", name).lower()):
         flags |= _flags_of_word(word)
         if last in _PAIRED:
             flags |= _flags_of_word(f"{last}-{word}")

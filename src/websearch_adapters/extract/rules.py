@@ -6,7 +6,6 @@ pages starts from.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,14 +25,6 @@ FEW_BLOCKS = 40
 CELLS = frozenset({"td", "th", "dd", "dt"})
 """However short, they are text to be held, except where prose or code is what counts."""
 LISTS = frozenset({"ul", "ol", "div", "section", "table", "dl"})
-JUNK_HEADING = re.compile(
-    r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
-    r"|more (?:from|stories|news|articles|posts|in|like)|most (?:read|popular)|share (?:this|on|via)|comments?"
-    r"|leave a (?:reply|comment)|join the (?:discussion|conversation)|subscribe|newsletter|sign up|about the author|follow us"
-    r"|recent (?:posts|articles)|further reading on|similar|also on|don't miss|advertisement|sponsored|tags|categories"
-    r"|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +45,10 @@ def judge(survey: Survey, *, article: bool, forum: bool) -> Verdict:
         if fate[box] == 0:
             fate[box] = 1
     if total[root] - linked[root] >= 600 and linked[root] < 0.5 * total[root]:
-        _mark_lists(survey, fate, root, total, linked, article=article)
+        manual = not (article or forum) and survey.code[0] > 0
+        _mark_lists(survey, fate, root, total, linked, article=article, manual=manual)
         if not forum:
-            _mark_sections(survey, fate, root, total)
+            _mark_sections(survey, fate, root, total, manual=manual)
     return Verdict(root=root, fate=fate)
 
 
@@ -152,7 +144,9 @@ def _deepest(survey: Survey, good: list[int], least: float) -> int:
     return root
 
 
-def _mark_lists(survey: Survey, fate: bytearray, root: int, total: list[int], linked: list[int], *, article: bool) -> None:
+def _mark_lists(
+    survey: Survey, fate: bytearray, root: int, total: list[int], linked: list[int], *, article: bool, manual: bool
+) -> None:
     box, end = root + 1, survey.end[root]
     tags, anchors = survey.tags, survey.anchors
     while box < end:
@@ -161,6 +155,7 @@ def _mark_lists(survey: Survey, fate: bytearray, root: int, total: list[int], li
             and tags[box] in LISTS
             and anchors[box] > 1
             and _link_list(survey, box, total[box], linked[box], total[root], article=article)
+            and not (manual and _opens_section(survey, box))
         ):
             _mark(survey, fate, box, 3)
             box = survey.end[box]
@@ -186,27 +181,48 @@ def _belongs_to_text(survey: Survey, box: int) -> bool:
     return before is not None and before.tag in {"p", "h2", "h3", "h4"}
 
 
-def _mark_sections(survey: Survey, fate: bytearray, root: int, total: list[int]) -> None:
+def _opens_section(survey: Survey, box: int) -> bool:
+    """Whether it is more than a table of contents and comes right behind a heading, in as many boxes as it may.
+
+    `See also` of a manual is a section as any other.
+    """
+    if all((anchor.get("href") or "#").startswith("#") for anchor in survey.boxes[box].iter("a")):
+        return False
+    before = survey.boxes[box].getprevious()
+    while before is None and box:
+        box = survey.parent[box]
+        before = survey.boxes[box].getprevious()
+    return before is not None and (before.tag in HEADINGS or before.tag == "p" or (len(before) > 0 and before[0].tag in HEADINGS))
+
+
+def _mark_sections(survey: Survey, fate: bytearray, root: int, total: list[int], *, manual: bool) -> None:
     quarter = 0.25 * total[root]
     for box in range(root + 1, survey.end[root]):
         if fate[box] != 1 or survey.tags[box] not in HEADINGS or survey.tags[box] == "h1":
             continue
-        if survey.total[box] <= 60 and JUNK_HEADING.match(survey.own[box]):
-            _mark_section(survey, fate, box, root, total, quarter)
+        if survey.total[box] > 60 or not names.JUNK_HEADING.match(survey.own[box]):
+            continue
+        section = _section(survey, box, root, total)
+        if sum(total[found] for found in section) < quarter and not (manual and _explains(survey, section)):
+            for found in section:
+                _mark(survey, fate, found, 4)
 
 
-def _mark_section(survey: Survey, fate: bytearray, heading: int, root: int, total: list[int], quarter: float) -> None:
+def _section(survey: Survey, heading: int, root: int, total: list[int]) -> list[int]:
     """The largest box around the heading; without one, what follows up to the next heading. Never a quarter of the page."""
     around, above = heading, survey.parent[heading]
-    while above != root and above > 0 and total[above] < quarter:
+    while above != root and above > 0 and total[above] < 0.25 * total[root]:
         around, above = above, survey.parent[above]
     if around != heading:
-        _mark(survey, fate, around, 4)
-        return
+        return [around]
     section, box, stop = [heading], survey.end[heading], survey.end[survey.parent[heading]]
     while box < stop and not (survey.tags[box] in {"h1", "h2", "h3"} and survey.tags[box] <= survey.tags[heading]):
         section.append(box)
         box = survey.end[box]
-    if sum(total[box] for box in section) < quarter:
-        for found in section:
-            _mark(survey, fate, found, 4)
+    return section
+
+
+def _explains(survey: Survey, section: list[int]) -> bool:
+    """In a manual `Comments` may be a chapter: one with code, or with prose that does more than link."""
+    prose, linked, text = (sum(part[box] for box in section) for part in (survey.prose, survey.linked, survey.total))
+    return any(survey.code[box] for box in section) or (prose > 0 and linked < 0.3 * text)

@@ -110,7 +110,7 @@ class Survey:
         get, tag = element.get, str(element.tag)
         name = get("class") or ""
         identity = get("id")
-        if identity and identity.count("-") < 3:
+        if identity and identity.count("-") < 3 and not _is_slug(element, identity):
             name = f"{name} {identity}"
         role = get("role")
         flags = names.TAG_FLAGS.get(tag, 0)
@@ -169,3 +169,18 @@ class Survey:
 
 def _small(element: Element) -> bool:
     return len(element) == 0 or len(text_of(element)) < MAX_INLINE_NOISE_CHARS
+
+
+def _is_slug(element: Element, identity: str) -> bool:
+    """Whether the id repeats a heading: `about-responses` of a manual's section is not the place where readers respond."""
+    if element.tag in HEADINGS:
+        return True
+    heading = next((child for child in element[:2] if child.tag in HEADINGS), None)
+    if heading is None:
+        return False
+    words = text_of(heading).strip()
+    return _letters(words).startswith(_letters(identity)) and not names.JUNK_HEADING.match(words)
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())

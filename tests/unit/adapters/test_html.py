@@ -321,6 +321,58 @@ class TestChoosing:
         assert read_html(html, URL).markdown == body.strip()
 
 
+class TestManuals:
+    """Pages with code that are no articles: nearly all inside the content is content."""
+
+    CODE = "<pre>tide --run</pre>"
+
+    def manual(self, *parts: str) -> str:
+        return read_html(framed(f"<h1>Tide</h1>{PROSE * 12}{self.CODE}{''.join(parts)}"), URL).markdown
+
+    @pytest.mark.parametrize("name", ["about-responses", "cookies", "filters", "Skip_packages", "search-box"])
+    def test_an_id_that_repeats_its_heading_says_nothing_about_the_section(self, name: str) -> None:
+        title = name.replace("-", " ").replace("_", " ").title()
+        text = self.manual(f'<section id="{name}"><span id="id5"></span><h2>{title}</h2>{PROSE}</section>')
+        assert f"## {title}\n\nSome honest prose" in text
+
+    @pytest.mark.parametrize("name", ["comments", "related"])
+    def test_an_id_that_repeats_a_heading_about_other_pages_still_says_so(self, name: str) -> None:
+        box = f'<div id="{name}"><h2>{name.title()}</h2><p><a href="/x">Elsewhere</a></p></div>'
+        assert "Elsewhere" not in self.manual(box, PROSE)
+
+    def test_headings_that_lead_back_to_the_contents_stay(self) -> None:
+        heading = '<h2><a class="toc-backref" href="#id1">Part one</a><a class="headerlink" href="#part-one">¶</a></h2>'
+        assert "## Part one\n\n" in self.manual(heading, PROSE)
+
+    def test_classes_that_tell_how_a_link_looks_do_not_drop_it(self) -> None:
+        link = '<a class="underline links-accent:underline print:hidden" href="/read">read it here</a>'
+        assert "Please [read it here](https://docs.example.org/read)." in self.manual(f"<p>Please {link}.</p>")
+
+    @pytest.mark.parametrize(
+        "box",
+        [
+            '<h2>See also</h2><div class="paragraph"><p>{}</p></div>',
+            '<div class="sect1"><h2>SEE ALSO</h2><div class="sectionbody"><div class="paragraph"><p>{}</p></div></div></div>',
+            "<section><h2>See also</h2><ul><li>{}</li></ul></section>",
+            '<div class="mw-heading"><h2>See also</h2><span>edit</span></div><ul><li>{}</li></ul>',
+            '<h2>Parts</h2><p>In short:</p><div class="compound"><ul><li>{}</li></ul></div>',
+            "<h2>Crates</h2><dl><dt>{}</dt></dl>",
+        ],
+    )
+    def test_links_under_a_heading_of_their_own_stay(self, box: str) -> None:
+        links = ", ".join(f'<a href="/p/{n}">page {n}</a>' for n in range(5))
+        assert "[page 3](https://docs.example.org/p/3)" in self.manual(box.format(links))
+
+    def test_a_table_of_contents_of_the_page_goes(self) -> None:
+        links = "".join(f'<a href="#part-{n}">Part {n}</a> ' for n in range(5))
+        assert "Part 3" not in self.manual(f"<h3>Directives</h3><div>{links}</div>", PROSE)
+
+    @pytest.mark.parametrize("title", ["Comments", "Tags", "Sign up for an account", "Related to Tide"])
+    @pytest.mark.parametrize("what", [PROSE, "<pre># a comment</pre>"])
+    def test_a_chapter_with_prose_or_code_stays_whatever_its_heading_says(self, title: str, what: str) -> None:
+        assert f"## {title}\n\n" in self.manual(f"<h2>{title}</h2>{what}", f"<h2>Next steps</h2>{PROSE}")
+
+
 class TestMetadata:
     def test_title_language_and_day(self) -> None:
         head = '<title>Raw | Site</title><meta property="og:title" content="Clean &amp; short">'
