@@ -7,6 +7,7 @@ lists, not on the tree: asking an element costs ten times as much as asking a li
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from websearch_adapters.extract import names
@@ -175,7 +176,7 @@ def _is_slug(element: Element, identity: str) -> bool:
     """Whether the id repeats a heading: `about-responses` of a manual's section is not the place where readers respond."""
     if element.tag in HEADINGS:
         return True
-    heading = next((child for child in element[:2] if child.tag in HEADINGS), None)
+    heading = next((child for child in islice(element, 2) if child.tag in HEADINGS), None)
     if heading is None:
         return False
     words = text_of(heading).strip()
