@@ -32,7 +32,7 @@ import pathlib
 
 from protego import Protego
 
-from websearch_adapters.crawl.sitemap import read_sitemap
+from websearch_adapters.extract.sitemap import read_sitemap
 from websearch_adapters.extract.reading import Document, read
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_core.values import Page

@@ -18,6 +18,7 @@ from upstreams.serve import serve
 from upstreams.wide_site import WideSite
 from websearch_adapters.crawl.local import LocalMapper
 from websearch_adapters.extract.robots import Robots
+from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
 from websearch_core import urls
 from websearch_core.values import MapRequest
@@ -80,11 +81,12 @@ async def _measured(*, sitemaps: bool) -> Result:
 
 
 async def _mapped(base: str, *, deep: bool) -> list[str]:
-    pages = PageClient(allow=["127.0.0.1"])
+    pages, worker = PageClient(allow=["127.0.0.1"]), Worker()
     try:
         request = MapRequest(url=f"{base}/", limit=500, max_depth=5 if deep else 1, max_breadth=500)
-        return [link.url for link in (await LocalMapper(pages, Robots(pages)).map(request)).links]
+        return [link.url for link in (await LocalMapper(pages, Robots(pages), worker).map(request)).links]
     finally:
+        await worker.aclose()
         await pages.aclose()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from shared_worker import WORKER
 from websearch_adapters.extract.worker import Worker
 
 settings.register_profile("house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
@@ -23,12 +24,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def worker() -> Iterator[Worker]:
-    """One reader's process for all tests that read pages; they differ in their pages."""
-    made = Worker()
-    yield made
-    asyncio.run(made.aclose())  # noqa: TID251 - outside of every loop
+    """One reader's processes for all tests that read pages; they differ in their pages."""
+    yield WORKER
+    asyncio.run(WORKER.aclose())  # noqa: TID251 - outside of every loop
 
 
 class BeyondLoopback(BaseException):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import itertools
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from websearch_core import outcome, progress
@@ -15,7 +15,7 @@ from websearch_core.errors import EmptyResult, RequestRejected, WebSearchError
 from websearch_core.ports import Extractor, Library, Mapper
 from websearch_core.values import FetchRequest, IndexRun, LibraryEntry, MapRequest, Note, Outcome, Page
 
-__all__ = ["EMPTY", "Folder", "LibraryChange", "ManageLibrary"]
+__all__ = ["EMPTY", "Folder", "Folders", "LibraryChange", "ManageLibrary"]
 
 T = TypeVar("T")
 BATCH_PAGES = 50
@@ -23,7 +23,9 @@ BATCH_PAGES = 50
 READ_AT_ONCE = 16
 """Pages of a site that are read before they are written: what a killed process has to read again."""
 READERS = 4
-"""Pages of a site that are read at the same time."""
+"""Pages of a site, or files, that are read at the same time."""
+MAX_TOLD = 20
+"""Pages or files that could not be read and are named one by one."""
 GONE = frozenset({404, 410})
 EMPTY = Note(
     code="library_empty",
@@ -48,8 +50,20 @@ class Folder(Protocol):
         """
         ...
 
-    def page(self, address: str, /) -> Page | None:
-        """The file as a page; None when it is no readable text."""
+    async def page(self, address: str, /) -> Page | None:
+        """The file as a page; None when it holds no text.
+
+        Raises:
+            WebSearchError: it cannot be read, and why.
+        """
+        ...
+
+
+class Folders(Protocol):
+    """Opens folders."""
+
+    def __call__(self, path: str, /) -> Folder:
+        """The folder, or the one file, at a path; nothing is looked at yet."""
         ...
 
 
@@ -96,7 +110,7 @@ class ManageLibrary:
         out; so is, after a run without a failure over the whole site, what an earlier run put in and this one did not meet.
         """
         done = LibraryChange()
-        failures: list[WebSearchError] = []
+        failures: dict[str, WebSearchError] = {}
         try:
             run, notes = await self._begun(request, most)
             before = run.total - len(run.pending)
@@ -104,20 +118,23 @@ class ManageLibrary:
                 reached = before + done.added + done.skipped + len(failures)
                 progress.tell("reading pages", done=reached, total=run.total)
                 change, failed = await self._add_batch(run, batch)
-                done, failures = _sum(done, change), [*failures, *failed]
-            gone = await self.library.finish(run.root, drop=run.complete and all(map(_is_gone, failures)))
+                done, failures = _sum(done, change), {**failures, **failed}
+            gone = await self.library.finish(run.root, drop=run.complete and all(map(_is_gone, failures.values())))
             progress.tell("reading pages", done=run.total, total=run.total)
             done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
         except WebSearchError as error:
             return outcome.failed(await self._counted(done), error, "library")
-        return _judged(done, failures, notes)
+        return _judged(dataclasses.replace(done, notes=notes), failures, "page")
 
     async def add_folder(self, folder: Folder, /) -> LibraryChange:
         """Put the files of a folder in: those that are new or have changed are read, those that are gone are taken out.
 
-        On a failure the change tells what was written before it; no readable file at all is a failure.
+        A partial success when some of them could not be read: each is named in a note, with the reason; the library keeps what
+        it had of it, and the next run tries it again. On a failure the change tells what was written before it; no readable
+        file at all is a failure.
         """
         done = LibraryChange()
+        failures: dict[str, WebSearchError] = {}
         try:
             files = dict(await asyncio.to_thread(folder.files))
             known = await self.library.stamps(folder.root)
@@ -125,15 +142,16 @@ class ManageLibrary:
             done = dataclasses.replace(done, skipped=len(files) - len(changed))
             for at, batch in enumerate(_batches(changed, BATCH_PAGES)):
                 progress.tell("indexing files", done=done.skipped + at * BATCH_PAGES, total=len(files))
-                done = _sum(done, await self._add_files(folder, batch, files))
+                change, failed = await self._add_files(folder, batch, files)
+                done, failures = _sum(done, change), {**failures, **failed}
             gone = await self.library.discard([address for address in known if address not in files])
             progress.tell("indexing files", done=len(files), total=len(files))
             done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
-            if not done.added and not done.skipped and not done.removed:
+            if not done.added and not done.skipped and not done.removed and not failures:
                 raise _nothing_readable()
         except WebSearchError as error:
             return outcome.failed(await self._counted(done), error, "library")
-        return done
+        return _judged(done, failures, "file")
 
     async def add_pages(self, pages: Iterable[Page], /) -> LibraryChange:
         """Put pages in, fifty at a time; `pages` is read in a worker thread and may read files.
@@ -143,7 +161,7 @@ class ManageLibrary:
         done = LibraryChange()
         source = iter(pages)
         try:
-            while batch := await asyncio.to_thread(lambda: list(itertools.islice(source, BATCH_PAGES))):
+            while batch := await asyncio.to_thread(lambda: list(islice(source, BATCH_PAGES))):
                 added = await self.library.add(batch)
                 done = _sum(done, LibraryChange(added=added, skipped=len(batch) - added))
                 progress.tell("indexing files", done=done.added + done.skipped)
@@ -205,37 +223,30 @@ class ManageLibrary:
         )
         return run, site.notes
 
-    async def _add_batch(self, run: IndexRun, batch: Sequence[str]) -> tuple[LibraryChange, list[WebSearchError]]:
+    async def _add_batch(self, run: IndexRun, batch: Sequence[str]) -> tuple[LibraryChange, dict[str, WebSearchError]]:
         """Read these pages and keep them, each under the address where it was found in the end."""
-        found = dict(zip(batch, await self._read_all(batch, run.delay_s), strict=True))
+        found = await self._read_all(batch, run.delay_s)
         pages = {
             page.final_url or page.url: dataclasses.replace(page, url=page.final_url or page.url)
             for page in found.values()
             if isinstance(page, Page)
         }
-        gone = [address for address, error in found.items() if isinstance(error, WebSearchError) and _is_gone(error)]
-        failed = [error for error in found.values() if isinstance(error, WebSearchError)]
+        failed = {address: error for address, error in found.items() if isinstance(error, WebSearchError)}
+        gone = [address for address, error in failed.items() if _is_gone(error)]
         done = [address for address in batch if address in gone or isinstance(found[address], Page)]
         added = await self.library.add(list(pages.values()), root=run.root, done=done)
         removed = await self.library.discard(gone)
         return LibraryChange(added=added, skipped=len(pages) - added, removed=removed), failed
 
-    async def _read_all(self, addresses: Sequence[str], delay_s: float) -> list[Page | WebSearchError]:
+    async def _read_all(self, addresses: Sequence[str], delay_s: float) -> dict[str, Page | WebSearchError | None]:
         """Each page, or why it could not be read, in order; one after the other where the site asks for a delay."""
-        free = asyncio.Semaphore(1 if delay_s else READERS)
 
-        async def one(url: str) -> Page | WebSearchError:
-            async with free:
-                try:
-                    if delay_s:
-                        await self.sleep(delay_s)
-                    return await self._read(url)
-                except WebSearchError as error:
-                    return error
+        async def one(url: str) -> Page:
+            if delay_s:
+                await self.sleep(delay_s)
+            return await self._read(url)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(url)) for url in addresses]
-        return [task.result() for task in tasks]
+        return await _each(addresses, one, at_once=1 if delay_s else READERS)
 
     async def _read(self, url: str) -> Page:
         page = await self.extractor.extract(FetchRequest(url=url))
@@ -247,13 +258,34 @@ class ManageLibrary:
 
     # --- a folder
 
-    async def _add_files(self, folder: Folder, batch: Sequence[str], stamps: dict[str, str]) -> LibraryChange:
+    async def _add_files(
+        self, folder: Folder, batch: Sequence[str], stamps: dict[str, str]
+    ) -> tuple[LibraryChange, dict[str, WebSearchError]]:
         """Read these files and keep them; what was in the library and is no text any more is taken out."""
-        read = await asyncio.to_thread(lambda: {address: folder.page(address) for address in batch})
-        pages = [page for page in read.values() if page is not None]
+        read = await _each(batch, folder.page, at_once=READERS)
+        pages = [page for page in read.values() if isinstance(page, Page)]
         added = await self.library.add(pages, stamps={page.url: stamps[page.url] for page in pages})
         removed = await self.library.discard([address for address, page in read.items() if page is None])
-        return LibraryChange(added=added, skipped=len(pages) - added, removed=removed)
+        failed = {address: error for address, error in read.items() if isinstance(error, WebSearchError)}
+        return LibraryChange(added=added, skipped=len(pages) - added, removed=removed), failed
+
+
+async def _each(
+    addresses: Sequence[str], read: Callable[[str], Awaitable[Page | None]], *, at_once: int
+) -> dict[str, Page | WebSearchError | None]:
+    """What reading each of them comes to, in their order."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(address: str) -> Page | WebSearchError | None:
+        async with free:
+            try:
+                return await read(address)
+            except WebSearchError as error:
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {address: group.create_task(one(address)) for address in addresses}
+    return {address: task.result() for address, task in tasks.items()}
 
 
 def _is_gone(error: WebSearchError) -> bool:
@@ -277,14 +309,23 @@ def _sum(one: LibraryChange, other: LibraryChange) -> LibraryChange:
 
 
 def _nothing_readable() -> EmptyResult:
-    return EmptyResult("no readable page was given", hint="Give a folder or file with text, Markdown, HTML, JSON or XML.")
+    return EmptyResult(
+        "no readable page was given",
+        hint="Give a folder or file with text, Markdown, HTML, JSON, XML, PDF, or an office document.",
+    )
 
 
-def _judged(change: LibraryChange, failures: list[WebSearchError], notes: tuple[Note, ...]) -> LibraryChange:
-    change = dataclasses.replace(change, notes=notes)
+def _judged(change: LibraryChange, failures: Mapping[str, WebSearchError], kind: str) -> LibraryChange:
+    """`change` with what could not be read: how many, and the first twenty one by one."""
     if not failures:
         return change
-    note = Note(code="pages_unreadable", text=f"{len(failures)} pages of the site could not be read")
-    change = dataclasses.replace(change, notes=(*notes, note))
+    told = [_told(address, error, kind) for address, error in islice(failures.items(), MAX_TOLD)]
+    counted = Note(code=f"{kind}s_unreadable", text=f"{len(failures)} {kind}{'s' if len(failures) > 1 else ''} could not be read")
+    change = dataclasses.replace(change, notes=(*change.notes, counted, *told))
     verdict = outcome.partly if change.added or change.skipped else outcome.failed
-    return verdict(change, failures[0], "library")
+    return verdict(change, next(iter(failures.values())), "library")
+
+
+def _told(address: str, error: WebSearchError, kind: str) -> Note:
+    text = f"{address}: {error.message}. {error.hint or ''}".strip()
+    return Note(code=f"{kind}_unreadable", text=text, provider=error.provider or "library")

@@ -29,7 +29,7 @@ from websearch_core.fetch import Fetch, FetchRules
 from websearch_core.hub.call import CallTool
 from websearch_core.hub.find import FindTools
 from websearch_core.hub.ports import Upstreams
-from websearch_core.library import ManageLibrary
+from websearch_core.library import Folder, Folders, ManageLibrary
 from websearch_core.map import Map, MapRules
 from websearch_core.planning.record import RecordPlan
 from websearch_core.planning.run import RunPlan
@@ -121,6 +121,7 @@ def build(configuration: LoadedConfiguration, *, observe: Observer = SILENT) -> 
         RecordPlan: parts.record_plan,
         RunPlan: parts.run_plan,
         ManageLibrary: parts.manage_library,
+        Folders: parts.folders,
         ConfigInfo: parts.config_info,
         SwitchModel: parts.switch_model,
         Doctor: parts.doctor,
@@ -322,6 +323,16 @@ class _Parts:
         return ManageLibrary(
             library=self._box.resolve(Library), extractor=self._box.resolve(Extractor), mapper=self._box.resolve(Mapper)
         )
+
+    def folders(self) -> Folders:
+        from pathlib import Path
+
+        from websearch_adapters.library.files import FileFolder
+
+        def opened(path: str, /) -> Folder:
+            return FileFolder(Path(path), self._worker)
+
+        return opened
 
     def config_info(self) -> ConfigInfo:
         engine = self._box.resolve(AnswerEngine)
@@ -583,27 +594,28 @@ class _Parts:
         from websearch_adapters.providers.keyless import ENGINES, Keyless, KeylessSettings
 
         engines = tuple(ENGINES[name] for name in self._settings.keyless.engines)
-        return Keyless(self._pages, KeylessSettings(engines=engines))
+        return Keyless(self._pages, self._worker, KeylessSettings(engines=engines))
 
     def _github(self) -> object:
         from websearch_adapters.extract.github import GitHub, GitHubSettings
 
-        return GitHub(self._pages, self._http, GitHubSettings(keyed=self._settings.fetch.github_token is not None))
+        chosen = GitHubSettings(keyed=self._settings.fetch.github_token is not None)
+        return GitHub(self._pages, self._http, self._worker, chosen)
 
     def _stackexchange(self) -> object:
         from websearch_adapters.extract.stackexchange import StackExchange
 
-        return StackExchange(self._pages)
+        return StackExchange(self._pages, self._worker)
 
     def _arxiv(self) -> object:
         from websearch_adapters.extract.arxiv import Arxiv
 
-        return Arxiv(self._pages)
+        return Arxiv(self._pages, self._worker)
 
     def _wikipedia(self) -> object:
         from websearch_adapters.extract.wikipedia import Wikipedia
 
-        return Wikipedia(self._pages)
+        return Wikipedia(self._pages, self._worker)
 
     def _library_finder(self) -> object:
         from websearch_adapters.providers.library import LibraryFinder
@@ -623,9 +635,9 @@ class _Parts:
         return LocalMapper(
             self._pages,
             Robots(self._pages),
+            self._worker,
             ignore_robots=chosen.ignore_robots,
             pages_per_s=chosen.pages_per_s,
-            links=self._worker.links,
         )
 
 

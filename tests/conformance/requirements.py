@@ -447,6 +447,12 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     R("LOGIN-20", "ADR 0038", "Without a client id a sign-in is refused with the setting and the page that explains it."),
     R("LOGIN-21", "ADR 0038", "Signing out deletes the tokens and has them revoked."),
     R("OURS-45", "ADR 0029", "Without any key the web itself can be searched; an engine that blocks is left alone for a while."),
+    R("OURS-46", "ADR 0043", "What strangers wrote is parsed in a process that can be killed; a hostile piece costs one call."),
+    R(
+        "OURS-47",
+        "ADR 0044",
+        "Folders and sites go into the library with their documents; what cannot be read is named with the reason.",
+    ),
     # the hub: the life of an upstream
     R("HUB-LIFE-01", "ADR 0018", "An upstream is shown as ready in the same step that publishes its tools."),
     R("HUB-LIFE-02", "ADR 0018", "A child process that dies is started again after 1 s, and its tools are listed again."),

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from contract.parts import FAULTS, ONCE, Over, hanging, named
+from shared_worker import WORKER
 from upstreams.keyless import PATHS, ResultPagesUpstream
 from upstreams.script import hang
 from upstreams.searxng import SearXngUpstream
@@ -35,7 +36,7 @@ async def keyless() -> AsyncIterator[Make]:
         def make(upstream: ResultPagesUpstream) -> Keyless:
             pages = PageClient(transport=transport(upstream))
             stack.push_async_callback(pages.aclose)
-            return Keyless(pages, KeylessSettings(engines=engines()))
+            return Keyless(pages, WORKER, KeylessSettings(engines=engines()))
 
         yield make
 

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from contract.parts import FAULTS, KEY, ONCE, Over, hanging, named
+from shared_worker import WORKER
 from upstreams.firecrawl import FirecrawlUpstream
 from upstreams.pages import PagesSite, build_site, documentation
 from upstreams.script import Step, hang, hang_up, reset, status
@@ -123,7 +124,7 @@ class TestLocalMapper(MapperContract):
             def over_site(site: PagesSite) -> Mapper:
                 pages = PageClient(transport=transport(site))
                 stack.push_async_callback(pages.aclose)
-                return LocalMapper(pages, Robots(pages))
+                return LocalMapper(pages, Robots(pages), WORKER)
 
             yield over_site
 

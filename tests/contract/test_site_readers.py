@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from contract.parts import FAULTS, KEY, hanging, named
+from shared_worker import WORKER
 from upstreams.arxiv import ArxivUpstream
 from upstreams.github import GitHubUpstream
 from upstreams.script import Step, hang, ok
@@ -134,7 +135,7 @@ class TestStackExchange(_Reading):
 
     @pytest.fixture
     def make(self, clients: Clients) -> Callable[[Simulator], Extractor]:
-        return lambda upstream: StackExchange(clients(upstream)[0])
+        return lambda upstream: StackExchange(clients(upstream)[0], WORKER)
 
 
 class TestArxiv(_Reading):
@@ -147,7 +148,7 @@ class TestArxiv(_Reading):
 
     @pytest.fixture
     def make(self, clients: Clients) -> Callable[[Simulator], Extractor]:
-        return lambda upstream: Arxiv(clients(upstream)[0])
+        return lambda upstream: Arxiv(clients(upstream)[0], WORKER)
 
 
 class TestWikipedia(_Reading):
@@ -160,7 +161,7 @@ class TestWikipedia(_Reading):
 
     @pytest.fixture
     def make(self, clients: Clients) -> Callable[[Simulator], Extractor]:
-        return lambda upstream: Wikipedia(clients(upstream)[0])
+        return lambda upstream: Wikipedia(clients(upstream)[0], WORKER)
 
 
 class TestGitHubProbe(ProbeContract):
@@ -188,4 +189,4 @@ class TestGitHubProbe(ProbeContract):
 
 def _github(clients: Clients, upstream: Simulator, *, keyed: bool) -> GitHub:
     pages, http = clients(upstream)
-    return GitHub(pages, http, GitHubSettings(keyed=keyed))
+    return GitHub(pages, http, WORKER, GitHubSettings(keyed=keyed))

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from shared_worker import WORKER
 from upstreams.keyless import PATHS, ResultPagesUpstream
 from upstreams.script import hang, status
 from upstreams.searxng import SearXngUpstream
@@ -42,7 +43,9 @@ async def keyless() -> AsyncIterator[Make]:
         def make(upstream: Simulator, *names: str, clock: FakeClock | None = None, patience_s: float = 60.0) -> Keyless:
             pages = PageClient(transport=transport(upstream))
             stack.push_async_callback(pages.aclose)
-            return Keyless(pages, KeylessSettings(engines=engines(*names), patience_s=patience_s), clock=clock or FakeClock())
+            return Keyless(
+                pages, WORKER, KeylessSettings(engines=engines(*names), patience_s=patience_s), clock=clock or FakeClock()
+            )
 
         yield make
 
@@ -147,7 +150,7 @@ class TestKeyless:
         upstream = ResultPagesUpstream()
         async with serve(upstream) as base_url:
             pages = PageClient(allow=("127.0.0.1",))
-            finder = Keyless(pages, KeylessSettings(engines=engines(base_url=base_url), patience_s=60.0))
+            finder = Keyless(pages, WORKER, KeylessSettings(engines=engines(base_url=base_url), patience_s=60.0))
             assert len((await finder.find(dataclasses.replace(QUERY, extra_sources=8))).items) == 8
             await pages.aclose()
 

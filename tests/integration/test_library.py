@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from websearch_adapters.library.files import FileFolder, address_of, pages_under
+from shared_worker import WORKER
+from websearch_adapters.library.files import FileFolder, address_of
 from websearch_adapters.library.index import SqliteLibrary
 from websearch_adapters.providers.library import LibraryFinder
 from websearch_core import outcome
@@ -167,7 +168,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_folder_goes_in_and_its_passages_come_out(library: SqliteLibrary, folder: Path) -> None:
     manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
-    assert (await manage.add_pages(pages_under(folder))).added == 2
+    assert (await manage.add_folder(FileFolder(folder, WORKER))).added == 2
     found = await LibraryFinder(library).find(SearchQuery(query="When does the ferry leave in winter?"))
     (source,) = found.items
     assert source.url == (folder / "ferry.md").as_uri()
@@ -177,7 +178,7 @@ async def test_a_folder_goes_in_and_its_passages_come_out(library: SqliteLibrary
     assert [item.url for item in (await LibraryFinder(library).find(SearchQuery(query="晒太阳"))).items] == [
         address_of(folder / "deep" / "猫.txt")
     ]
-    assert (await manage.add_pages(pages_under(folder))).skipped == 2
+    assert (await manage.add_folder(FileFolder(folder, WORKER))).skipped == 2
     assert (await manage.remove(address_of(folder / "deep"))).removed == 1
     assert (await manage.remove(address_of(folder))).total == 0
 
@@ -311,7 +312,7 @@ async def test_a_file_is_as_old_as_its_last_change(library: SqliteLibrary, folde
     long_ago = datetime(2020, 5, 6, tzinfo=UTC).timestamp()
     os.utime(folder / "ferry.md", (long_ago, long_ago))
     manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
-    await manage.add_folder(FileFolder(folder))
+    await manage.add_folder(FileFolder(folder, WORKER))
     (passage,) = await library.search("ferry")
     assert passage.fetched_at == "2020-05-06T00:00:00Z"
     assert await library.search("ferry", since="2020-05-07") == ()
@@ -322,25 +323,25 @@ async def test_a_folder_is_brought_up_to_date(library: SqliteLibrary, folder: Pa
     manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
     (folder / "old.md").write_text("An old anchor.", encoding="utf-8")
     (folder / "same.md").write_text("The same sail.", encoding="utf-8")
-    before = (await manage.add_folder(FileFolder(folder))).total
+    before = (await manage.add_folder(FileFolder(folder, WORKER))).total
     (folder / "old.md").unlink()
     (folder / "ferry.md").write_bytes(b"\0\1\2")
     (folder / "new.md").write_text("A new rudder.", encoding="utf-8")
-    watched = _Watched(FileFolder(folder))
+    watched = _Watched(FileFolder(folder, WORKER))
     change = await manage.add_folder(watched)
     assert (change.added, change.skipped, change.removed, change.total) == (1, before - 2, 2, before - 1)
     assert sorted(address.rpartition("/")[2] for address in watched.read) == ["ferry.md", "new.md"]
     assert [bool(await library.search(word)) for word in ("anchor", "ferry", "rudder", "sail")] == [False, False, True, True]
-    assert (await manage.add_folder(FileFolder(folder))).removed == 0
+    assert (await manage.add_folder(FileFolder(folder, WORKER))).removed == 0
 
 
 async def test_a_file_that_was_touched_is_read_and_found_unchanged(library: SqliteLibrary, folder: Path) -> None:
     manage = ManageLibrary(library=library, extractor=FakeExtractor(), mapper=FakeMapper())
-    first = await manage.add_folder(FileFolder(folder))
+    first = await manage.add_folder(FileFolder(folder, WORKER))
     os.utime(folder / "ferry.md", (1_700_000_000, 1_700_000_000))
-    again = await manage.add_folder(FileFolder(folder))
+    again = await manage.add_folder(FileFolder(folder, WORKER))
     assert (again.added, again.skipped) == (0, first.added)
-    watched = _Watched(FileFolder(folder))
+    watched = _Watched(FileFolder(folder, WORKER))
     await manage.add_folder(watched)
     assert watched.read == []
 
@@ -356,9 +357,9 @@ class _Watched:
     def files(self) -> Sequence[tuple[str, str]]:
         return self._folder.files()
 
-    def page(self, address: str, /) -> Page | None:
+    async def page(self, address: str, /) -> Page | None:
         self.read.append(address)
-        return self._folder.page(address)
+        return await self._folder.page(address)
 
 
 async def test_a_passage_is_shown_verbatim_without_control_characters_and_at_most_1200_long(library: SqliteLibrary) -> None:

@@ -9,6 +9,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from shared_worker import WORKER
 from upstreams.exchange import Recorded
 from upstreams.pages import Page, PagesSite, Served, build_site
 from upstreams.script import Step, answering, hang, hang_up, html_page, redirect, status
@@ -46,7 +47,7 @@ class Budget:
 
 def mapper(site: PagesSite, **options: object) -> LocalMapper:
     pages = PageClient(transport=transport(site))
-    return LocalMapper(pages, Robots(pages), **options)  # type: ignore[arg-type]  # each test gives what it needs
+    return LocalMapper(pages, Robots(pages), WORKER, **options)  # type: ignore[arg-type]  # each test gives what it needs
 
 
 def page(*links: str, title: str = "") -> str:
@@ -341,7 +342,7 @@ class TestTraps:
 
 def wide(site: WideSite) -> LocalMapper:
     pages = PageClient(transport=transport(site))
-    return LocalMapper(pages, Robots(pages))
+    return LocalMapper(pages, Robots(pages), WORKER)
 
 
 class TestPatterns:
@@ -460,7 +461,7 @@ class TestFailures:
 
         pages = PageClient(resolver=unknown)
         with pytest.raises(Unreachable):
-            await LocalMapper(pages, Robots(pages)).map(MapRequest(url="http://nowhere.example/"))
+            await LocalMapper(pages, Robots(pages), WORKER).map(MapRequest(url="http://nowhere.example/"))
         await pages.aclose()
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from shared_worker import WORKER
 from upstreams.arxiv import ArxivUpstream
 from upstreams.github import GitHubUpstream
 from upstreams.script import Script, ok, redirect, status
@@ -50,7 +51,7 @@ async def clients() -> AsyncIterator[Clients]:
 
 
 def github(clients: Clients, upstream: Simulator, *, keyed: bool = False) -> GitHub:
-    return GitHub(*clients(upstream), GitHubSettings(keyed=keyed), now=lambda: NOON)
+    return GitHub(*clients(upstream), WORKER, GitHubSettings(keyed=keyed), now=lambda: NOON)
 
 
 async def read(reader: GitHub | StackExchange | Arxiv | Wikipedia, url: str) -> Page:
@@ -211,7 +212,7 @@ class TestGitHub:
         upstream = GitHubUpstream()
         async with serve(upstream) as base_url:
             pages, http = PageClient(allow=("127.0.0.1",)), Http(FakeCredentials({}))
-            reader = GitHub(pages, http, GitHubSettings(api_url=base_url, raw_url=base_url))
+            reader = GitHub(pages, http, WORKER, GitHubSettings(api_url=base_url, raw_url=base_url))
             assert "Comment 2" in (await read(reader, f"{REPO}/issues/7")).text
             await pages.aclose()
             await http.aclose()
@@ -228,7 +229,9 @@ class TestStackExchange:
     @pytest.mark.requirement("RS-SPECIALIST-02")
     async def test_the_accepted_answer_comes_first_then_the_others_by_votes(self, clients: Clients) -> None:
         upstream = StackExchangeUpstream()
-        page = await read(StackExchange(clients(upstream)[0], now=lambda: NOON), "https://stackoverflow.com/questions/11/how-to")
+        page = await read(
+            StackExchange(clients(upstream)[0], WORKER, now=lambda: NOON), "https://stackoverflow.com/questions/11/how-to"
+        )
         assert page.title == 'How to write <b> & "x"?'
         assert page.text == (
             '# How to write <b> & "x"?\n\n'
@@ -246,7 +249,7 @@ class TestStackExchange:
     @pytest.mark.requirement("RS-SPECIALIST-03")
     async def test_answers_beyond_five_are_folded_and_an_accepted_one_far_down_is_not(self, clients: Clients) -> None:
         upstream = StackExchangeUpstream(answers=12, accepted=9)
-        page = await read(StackExchange(clients(upstream)[0]), "https://math.stackexchange.com/q/11")
+        page = await read(StackExchange(clients(upstream)[0], WORKER), "https://math.stackexchange.com/q/11")
         heads = [line for line in page.text.splitlines() if line.startswith("### ")]
         assert [head.split(" · ")[0].removeprefix("### ") for head in heads] == [
             "Accepted answer by Answerer 9", "Answer by Answerer 1", "Answer by Answerer 2", "Answer by Answerer 3",
@@ -263,30 +266,30 @@ class TestStackExchange:
 
     async def test_the_answer_that_the_address_names_is_shown(self, clients: Clients) -> None:
         upstream = StackExchangeUpstream(answers=12, accepted=0)
-        page = await read(StackExchange(clients(upstream)[0]), "https://mathoverflow.net/a/1111")
+        page = await read(StackExchange(clients(upstream)[0], WORKER), "https://mathoverflow.net/a/1111")
         assert "### Answer by Answerer 11 · score 89" in page.text
         assert page.text.index("Answerer 11") < page.text.index("Answerer 1 ")
         assert "Comments" not in page.text
 
     async def test_comments_beyond_thirty_are_folded(self, clients: Clients) -> None:
-        page = await read(StackExchange(clients(StackExchangeUpstream(comments=31))[0]), "https://stackoverflow.com/q/11")
+        page = await read(StackExchange(clients(StackExchangeUpstream(comments=31))[0], WORKER), "https://stackoverflow.com/q/11")
         assert page.text.count("- Commenter ") == 30
         assert "- *more comments are not shown: https://stackoverflow.com/questions/11/how-to*" in page.text
 
     async def test_a_question_without_answers_says_so(self, clients: Clients) -> None:
         page = await read(
-            StackExchange(clients(StackExchangeUpstream(answers=0, accepted=0))[0]), "https://stackoverflow.com/q/11"
+            StackExchange(clients(StackExchangeUpstream(answers=0, accepted=0))[0], WORKER), "https://stackoverflow.com/q/11"
         )
         assert page.text.endswith("*No answers.*")
 
     @pytest.mark.parametrize("path", ["q/404", "a/1199"])
     async def test_what_does_not_exist_is_an_error(self, clients: Clients, path: str) -> None:
         with pytest.raises(EmptyResult):
-            await read(StackExchange(clients(StackExchangeUpstream())[0]), f"https://stackoverflow.com/{path}")
+            await read(StackExchange(clients(StackExchangeUpstream())[0], WORKER), f"https://stackoverflow.com/{path}")
 
     async def test_a_method_that_asks_for_rest_gets_it(self, clients: Clients) -> None:
         clock, upstream = FakeClock(), StackExchangeUpstream(answers=0, accepted=0, backoff_s=10)
-        reader = StackExchange(clients(upstream)[0], clock=clock)
+        reader = StackExchange(clients(upstream)[0], WORKER, clock=clock)
         await read(reader, "https://stackoverflow.com/q/11")
         with pytest.raises(RateLimited) as caught:
             await read(reader, "https://stackoverflow.com/q/12")
@@ -299,7 +302,7 @@ class TestArxiv:
     @pytest.mark.requirement("RS-SPECIALIST-02")
     async def test_a_paper_comes_with_everything_that_arxiv_says_of_it(self, clients: Clients) -> None:
         upstream = ArxivUpstream()
-        page = await read(Arxiv(clients(upstream)[0], now=lambda: NOON), "https://arxiv.org/abs/hep-th/9901001v3")
+        page = await read(Arxiv(clients(upstream)[0], WORKER, now=lambda: NOON), "https://arxiv.org/abs/hep-th/9901001v3")
         assert upstream.last.params == {"id_list": "hep-th/9901001v3", "max_results": "1"}
         assert page.text == (
             "# All About Footbridges\n\n"
@@ -316,21 +319,23 @@ class TestArxiv:
         assert (page.published, page.notes) == ("2026-06-12", ())
 
     async def test_the_address_of_a_pdf_gives_the_abstract_and_says_so(self, clients: Clients) -> None:
-        page = await read(Arxiv(clients(ArxivUpstream())[0]), "https://arxiv.org/pdf/2606.01234v2.pdf")
+        page = await read(Arxiv(clients(ArxivUpstream())[0], WORKER), "https://arxiv.org/pdf/2606.01234v2.pdf")
         assert [note.code for note in page.notes] == ["abstract_only"]
 
     @pytest.mark.parametrize("reply", [{"missing": ("2606.99999",)}, {"malformed": ("2606.99999",)}])
     async def test_a_paper_that_does_not_exist_is_an_error(self, clients: Clients, reply: dict[str, tuple[str, ...]]) -> None:
         upstream = ArxivUpstream(missing=reply.get("missing", ()), malformed=reply.get("malformed", ()))
         with pytest.raises(EmptyResult):
-            await read(Arxiv(clients(upstream)[0]), "https://arxiv.org/abs/2606.99999")
+            await read(Arxiv(clients(upstream)[0], WORKER), "https://arxiv.org/abs/2606.99999")
 
 
 class TestWikipedia:
     @pytest.mark.requirement("RS-SPECIALIST-02")
     async def test_an_article_comes_without_navigation_and_footnotes(self, clients: Clients) -> None:
         upstream = WikipediaUpstream()
-        page = await read(Wikipedia(clients(upstream)[0], now=lambda: NOON), "https://en.m.wikipedia.org/wiki/Pedestrian_bridge")
+        page = await read(
+            Wikipedia(clients(upstream)[0], WORKER, now=lambda: NOON), "https://en.m.wikipedia.org/wiki/Pedestrian_bridge"
+        )
         assert page.text == (
             "# Footbridge\n\n"
             "|  |  |\n| --- | --- |\n| Material | Wood |\n| Length | 40 m |\n\n"
@@ -352,7 +357,7 @@ class TestWikipedia:
 
     async def test_every_language_has_its_own_host(self, clients: Clients) -> None:
         upstream = WikipediaUpstream()
-        page = await read(Wikipedia(clients(upstream)[0]), "https://zh.wikipedia.org/zh-tw/%E8%A1%8C%E4%BA%BA%E6%A1%A5")
+        page = await read(Wikipedia(clients(upstream)[0], WORKER), "https://zh.wikipedia.org/zh-tw/%E8%A1%8C%E4%BA%BA%E6%A1%A5")
         assert (upstream.last.headers["host"], upstream.last.params["variant"]) == ("zh.wikipedia.org", "zh-tw")
         assert page.text == "# 行人桥\n\n行人桥是供行人使用的桥。"
         assert page.language == "zh-tw"
@@ -360,19 +365,21 @@ class TestWikipedia:
     @pytest.mark.requirement("RS-SPECIALIST-05")
     @pytest.mark.parametrize("title", ["2001: A Space Odyssey", "AC/DC"])
     async def test_colons_and_slashes_may_stand_in_a_title(self, clients: Clients, title: str) -> None:
-        page = await read(Wikipedia(clients(WikipediaUpstream())[0]), f"https://en.wikipedia.org/wiki/{title.replace(' ', '_')}")
+        page = await read(
+            Wikipedia(clients(WikipediaUpstream())[0], WORKER), f"https://en.wikipedia.org/wiki/{title.replace(' ', '_')}"
+        )
         assert page.title == title
 
     async def test_a_prefix_that_the_wiki_knows_as_another_namespace_is_declined(self, clients: Clients) -> None:
         upstream = WikipediaUpstream()
-        reader = Wikipedia(clients(upstream)[0])
+        reader = Wikipedia(clients(upstream)[0], WORKER)
         assert await reader.extract(FetchRequest(url="https://de.wikipedia.org/wiki/Wikiprojekt:Br%C3%BCcken")) is None
         assert [request.params["action"] for request in upstream.requests] == ["query"]
 
     async def test_an_article_that_does_not_exist_is_an_error(self, clients: Clients) -> None:
         with pytest.raises(RequestRejected):
-            await read(Wikipedia(clients(WikipediaUpstream())[0]), "https://en.wikipedia.org/wiki/Nowhere")
+            await read(Wikipedia(clients(WikipediaUpstream())[0], WORKER), "https://en.wikipedia.org/wiki/Nowhere")
 
     async def test_an_article_of_navigation_alone_is_empty(self, clients: Clients) -> None:
         with pytest.raises(EmptyResult):
-            await read(Wikipedia(clients(WikipediaUpstream())[0]), "https://en.wikipedia.org/wiki/Blank")
+            await read(Wikipedia(clients(WikipediaUpstream())[0], WORKER), "https://en.wikipedia.org/wiki/Blank")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from websearch_adapters.crawl.sitemap import MAX_FILES, MAX_URLS, Sitemaps
-from websearch_adapters.extract import reading
 from websearch_adapters.extract.reading import Document
 from websearch_core import progress, urls
 from websearch_core.errors import Blocked, EmptyResult, NotAllowed, ProviderError, RequestRejected, Unreachable, WebSearchError
@@ -26,6 +25,7 @@ from websearch_core.values import Link, MapRequest, Note, SiteMap
 if TYPE_CHECKING:
     from websearch_adapters.extract.html import PageLinks
     from websearch_adapters.extract.robots import Robots, RobotsVerdict
+    from websearch_adapters.extract.worker import Worker
     from websearch_adapters.http.pages import Admit, PageClient
 
 __all__ = ["LocalMapper", "ranked"]
@@ -63,21 +63,21 @@ class LocalMapper:
         self,
         pages: PageClient,
         robots: Robots,
+        worker: Worker,
         *,
         ignore_robots: bool = False,
         pages_per_s: float = math.inf,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         limit: Callable[[float], asyncio.Timeout] = asyncio.timeout,
-        links: Callable[[Document], Awaitable[PageLinks]] | None = None,
     ) -> None:
-        """`sleep` and `limit` are replaced where time shall not pass; `links` reads pages elsewhere than in a thread of ours."""
+        """`sleep` and `limit` are replaced where time shall not pass."""
         self._pages = pages
         self._robots = robots
         self._ignore_robots = ignore_robots
         self._pause_s = 1 / pages_per_s
         self._sleep = sleep
         self._limit = limit
-        self._links = links or _links
+        self._worker = worker
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ class LocalMapper:
             ignore_robots=self._ignore_robots,
             pause_s=self._pause_s,
             sleep=self._sleep,
-            links=self._links,
+            worker=self._worker,
         )
         try:
             async with self._limit(request.timeout):
@@ -119,14 +119,14 @@ class _Survey:
         ignore_robots: bool,
         pause_s: float,
         sleep: Callable[[float], Awaitable[None]],
-        links: Callable[[Document], Awaitable[PageLinks]],
+        worker: Worker,
     ) -> None:
         self._request = request
         self._pages = pages
         self._robots = robots
         self._ignore_robots = ignore_robots
         self._sleep = sleep
-        self._links = links
+        self._worker = worker
         self._pause_s = pause_s
         self._wanted = request.offset + request.limit
         self._site = _site(request.url)
@@ -134,6 +134,7 @@ class _Survey:
         self._delay_s = 0.0
         self._sitemaps = Sitemaps(
             pages,
+            worker,
             self._is_listed,
             key=_key,
             admit=None if ignore_robots else self._admit,
@@ -281,7 +282,7 @@ class _Survey:
     async def _page(self, url: str, *, admit: Admit) -> tuple[str, PageLinks]:
         reply = await self._pages.get(url, accept=ACCEPT, admit=admit)
         page = Document(body=reply.body, url=reply.final_url, content_type=reply.content_type, status=reply.status)
-        return reply.final_url, await self._links(page)
+        return reply.final_url, await self._worker.links(page)
 
     async def _admit(self, url: str) -> None:
         """Let a request to this address go on, or raise what robots.txt of its host says."""
@@ -490,10 +491,6 @@ def _goes_round(url: str) -> bool:
     segments = [segment for segment in urlsplit(url).path.split("/") if segment]
     words = [segment for segment in segments if not segment.isdecimal()]
     return len(segments) > MAX_SEGMENTS or len(words) - len(set(words)) > 1
-
-
-async def _links(page: Document) -> PageLinks:
-    return await asyncio.to_thread(reading.links, page)
 
 
 def _batches(links: Sequence[Link], size: int) -> Iterator[list[Link]]:

@@ -5,7 +5,6 @@ Source: info.arxiv.org/help/api, the user's manual; read 2026-11-30.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 from websearch_adapters.extract.public_api import asked
+from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import day, page_text, snippet, stamp, utc_now, web_address
 from websearch_core.errors import BadReply, EmptyResult
 from websearch_core.values import FetchRequest, Note, Page
@@ -21,6 +21,7 @@ from websearch_core.values import FetchRequest, Note, Page
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+    from websearch_adapters.extract.worker import Worker
     from websearch_adapters.http.pages import PageClient
 
 __all__ = ["Arxiv", "ArxivSettings", "Paper", "paper_from_wire", "paper_id", "to_text"]
@@ -79,7 +80,7 @@ def paper_id(url: str) -> str:
 
 
 def paper_from_wire(body: bytes) -> Paper:
-    """The paper of a feed with one entry.
+    """The paper of a feed with one entry; for the process that reads documents.
 
     Raises:
         EmptyResult: the feed has no entry, or reports an error in its place.
@@ -159,9 +160,10 @@ class Arxiv:
     name = NAME
 
     def __init__(
-        self, pages: PageClient, settings: ArxivSettings | None = None, *, now: Callable[[], datetime] = utc_now
+        self, pages: PageClient, worker: Worker, settings: ArxivSettings | None = None, *, now: Callable[[], datetime] = utc_now
     ) -> None:
         self._pages = pages
+        self._worker = worker
         self._settings = settings or ArxivSettings()
         self._now = now
 
@@ -176,16 +178,17 @@ class Arxiv:
         if not identifier:
             return None
         url = f"{self._settings.api_url}?id_list={quote(identifier, safe='/.')}&max_results=1"
+        self._worker.warm()
         fetched = await asked(self._pages, url, reader=NAME, accept="application/atom+xml, application/xml;q=0.9")
-        paper = await asyncio.to_thread(paper_from_wire, fetched.body)
+        about, text = await self._worker.ask("paper", Document(body=fetched.body, url=fetched.final_url), reader=NAME)
         return Page(
             url=request.url,
-            final_url=paper.url,
-            title=paper.title,
-            text=to_text(paper),
+            final_url=about["url"],
+            title=about["title"],
+            text=text.decode("utf-8", "surrogatepass"),
             kind="markdown",
             provider=NAME,
-            published=paper.published,
+            published=about["published"],
             language="en",
             fetched_at=stamp(self._now()),
             notes=(ABSTRACT_ONLY,) if "/pdf/" in urlsplit(request.url).path else (),

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from websearch_adapters.extract.public_api import asked, folded, items_of, json_of, line, object_of
+from websearch_adapters.extract.reading import Document
+from websearch_adapters.extract.text import WRITTEN
 from websearch_adapters.http.client import Request
 from websearch_adapters.http.failures import Phrases
 from websearch_adapters.provider import day, examined, number, page_text, snippet, stamp, utc_now, web_address
@@ -33,6 +35,7 @@ from websearch_core.retry import RetryPolicy
 from websearch_core.values import FetchRequest, Health, Page
 
 if TYPE_CHECKING:
+    from websearch_adapters.extract.worker import Worker
     from websearch_adapters.http.client import Http
     from websearch_adapters.http.pages import PageClient
 
@@ -331,8 +334,17 @@ class GitHub:
 
     name = NAME
 
-    def __init__(self, pages: PageClient, http: Http, settings: GitHubSettings, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        pages: PageClient,
+        http: Http,
+        worker: Worker,
+        settings: GitHubSettings,
+        *,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
         self._pages = pages
+        self._worker = worker
         self._http = http
         self._settings = settings
         self._now = now
@@ -348,6 +360,8 @@ class GitHub:
         target = target_of(request.url)
         if target is None:
             return None
+        if target.kind in {"file", "readme"}:
+            self._worker.warm()
         if target.kind == "file":
             return await self._file(request, target)
         if target.kind == "readme":
@@ -403,12 +417,14 @@ class GitHub:
         at = f"?ref={quote(target.ref, safe='')}" if target.ref else ""
         reply = object_of(await self._json(f"{_api(target, 'readme')}{at}"), reader=NAME)
         name, body = readme_from_wire(reply)
-        return self._document(request, body, name=name, title=f"{target.name}: {name}", url=web_address(reply.get("html_url")))
+        return await self._document(
+            request, body, name=name, title=f"{target.name}: {name}", url=web_address(reply.get("html_url"))
+        )
 
     async def _file(self, request: FetchRequest, target: Target) -> Page:
         body = await self._raw(target)
         name = target.path.rpartition("/")[2]
-        return self._document(request, body, name=name, title=f"{target.name}: {target.path}", url=_address(target))
+        return await self._document(request, body, name=name, title=f"{target.name}: {target.path}", url=_address(target))
 
     async def _raw(self, target: Target) -> bytes:
         """The file's bytes; the raw host alone understands branches with slashes, the API alone a token."""
@@ -421,26 +437,25 @@ class GitHub:
         url = f"{self._settings.raw_url}/{target.name}/{quote(target.ref)}/{quote(target.path)}"
         return (await asked(self._pages, url, reader=NAME, accept="*/*")).body
 
-    def _document(self, request: FetchRequest, body: bytes, *, name: str, title: str, url: str) -> Page:
+    async def _document(self, request: FetchRequest, body: bytes, *, name: str, title: str, url: str) -> Page:
         """A file as a page: Markdown as it stands, code in a fence with its language.
 
         Raises:
             Declined: no text. EmptyResult: nothing in it.
+            WebSearchError: as with `Worker.ask`.
         """
-        from websearch_adapters.extract.text import kind_of, read_text
-
-        kind = kind_of(body, "text/markdown" if name.lower().endswith((".md", ".markdown")) else "text/plain", name)
-        if kind in {"binary", "pdf"}:
+        media = "text/markdown" if name.lower().endswith((".md", ".markdown")) else "text/plain"
+        found, text = await self._worker.ask("written", Document(body=body, url=name, content_type=media), reader=NAME)
+        if found["kind"] not in WRITTEN:
             raise Declined(f"github: {name} is no text", provider=NAME, hint="Only text can be read; use another file.")
-        found = read_text(body, "", name, "text" if kind == "html" else kind)
-        if not found.text.strip():
+        if not text.strip():
             raise EmptyResult(f"github: {name} is empty", provider=NAME, hint="Read another file of the repository.")
         return Page(
             url=request.url,
             final_url=url,
             title=title,
-            text=found.text,
-            kind=found.kind,
+            text=text.decode("utf-8", "surrogatepass"),
+            kind=found["kind"],
             provider=NAME,
             fetched_at=stamp(self._now()),
         )

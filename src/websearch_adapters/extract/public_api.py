@@ -20,15 +20,15 @@ __all__ = ["JSON", "asked", "folded", "items_of", "json_of", "line", "object_of"
 JSON = "application/json"
 
 
-async def asked(pages: PageClient, url: str, *, reader: str, accept: str = JSON) -> Fetched:
-    """The reply of a public API.
+async def asked(pages: PageClient, url: str, *, reader: str, accept: str = JSON, max_bytes: int | None = None) -> Fetched:
+    """The reply of a public API; without `max_bytes` as large as a page may be.
 
     Raises:
         ProviderError: what `PageClient.get` raises, in the name of `reader`.
         NotAllowed: policy forbids the address or the size.
     """
     try:
-        return await pages.get(url, accept=accept)
+        return await pages.get(url, accept=accept, max_bytes=max_bytes)
     except ProviderError as error:
         error.provider = reader
         raise

@@ -5,6 +5,7 @@ Blocks, and trusts nothing in the body; the built-in reader therefore calls it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -38,6 +39,7 @@ ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 LOCKED = "It needs a password; look for an open version."
 ELSEWHERE = "Use another provider for this page, or another page with the same content."
 SCRIPTED = "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page."
+_SENDS = re.compile(r"^sends ")
 DAMAGED = "Fetch it again, or look for another version of this document."
 
 
@@ -108,8 +110,10 @@ def links(document: Document) -> PageLinks:
 
 
 def failure(kind: type[ProviderError], document: Document, what: str, hint: str) -> ProviderError:
-    """An error that names the host and says what it did."""
-    return kind(f"{urls.host(document.url)} {what}", provider=NAME, hint=hint, http_status=document.status)
+    """An error that names the host and says what it did; or a file here, and what that is."""
+    whose = urls.host(document.url)
+    said = f"{whose} {what}" if whose else f"{_file_name(document.url)} {_SENDS.sub('is ', what)}"
+    return kind(said, provider=NAME, hint=hint, http_status=document.status if whose else None)
 
 
 def _moved_to(document: Document) -> str:

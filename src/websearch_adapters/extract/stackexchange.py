@@ -6,22 +6,24 @@ costs two to four of them. A reply may ask to leave its method alone for some se
 
 from __future__ import annotations
 
-import asyncio
 import html
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from websearch_adapters.extract.public_api import asked, folded, items_of, json_of, line, object_of
+from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import number, page_text, snippet, stamp, utc_now, web_address
 from websearch_core.errors import BadReply, EmptyResult, RateLimited
 from websearch_core.values import FetchRequest, Page
 
 if TYPE_CHECKING:
+    from websearch_adapters.extract.worker import Worker
     from websearch_adapters.http.pages import PageClient
 
 __all__ = ["StackExchange", "StackExchangeSettings", "Target", "target_of"]
@@ -29,6 +31,8 @@ __all__ = ["StackExchange", "StackExchangeSettings", "Target", "target_of"]
 NAME = "stackexchange"
 MAX_ANSWERS = 5
 MAX_COMMENTS = 30
+MAX_REPLY_BYTES = 2 * 1_024 * 1_024
+"""Posts have at most 30,000 characters, comments 600: six of the one and thirty-one of the other take half of it at most."""
 SITES = ("stackoverflow.com", "serverfault.com", "superuser.com", "askubuntu.com", "stackapps.com", "mathoverflow.net")
 """The sites with a name of their own."""
 NO_SITES = frozenset({"api", "area51", "blog", "chat", "data", "openid", "stackauth", "winterbash", "www"})
@@ -114,7 +118,7 @@ def chosen(answers: Sequence[Mapping[str, Any]], *, accepted: int, wanted: int) 
 
 
 def to_text(thread: Thread, site: str) -> str:
-    """The thread as Markdown; a page of HTML parsing, for a worker thread.
+    """The thread as Markdown; parses HTML, for the process that reads documents.
 
     Raises:
         BadReply: the question has no title.
@@ -210,12 +214,14 @@ class StackExchange:
     def __init__(
         self,
         pages: PageClient,
+        worker: Worker,
         settings: StackExchangeSettings | None = None,
         *,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pages = pages
+        self._worker = worker
         self._settings = settings or StackExchangeSettings()
         self._now = now
         self._clock = clock
@@ -233,14 +239,16 @@ class StackExchange:
         target = target_of(request.url)
         if target is None:
             return None
+        self._worker.warm()
         thread = await self._thread(target)
-        text = await asyncio.to_thread(to_text, thread, target.site)
+        document = Document(body=json.dumps(asdict(thread)).encode("ascii"), url=f"https://{target.site}")
+        _, text = await self._worker.ask("thread", document, reader=NAME, site=target.site)
         asked_on = _day(thread.question.get("creation_date"))
         return Page(
             url=request.url,
             final_url=web_address(thread.question.get("link")),
             title=_plain(thread.question.get("title"), limit=300),
-            text=text,
+            text=text.decode("utf-8", "surrogatepass"),
             kind="markdown",
             provider=NAME,
             published=asked_on if asked_on[0].isdecimal() else "",
@@ -296,7 +304,9 @@ class StackExchange:
         if left_s > 0:
             raise RateLimited("stackexchange asked to wait", provider=NAME, hint="Try again later.", retry_after_s=left_s)
         url = f"{self._settings.api_url}{path}?{urlencode({**more, 'site': site, 'filter': 'withbody'})}"
-        reply = object_of(json_of((await asked(self._pages, url, reader=NAME)).body, reader=NAME), reader=NAME)
+        reply = object_of(
+            json_of((await asked(self._pages, url, reader=NAME, max_bytes=MAX_REPLY_BYTES)).body, reader=NAME), reader=NAME
+        )
         if (wait_s := number(reply.get("backoff"))) is not None:
             self._resting[method] = self._clock() + wait_s
         return items_of(reply.get("items"), reader=NAME)

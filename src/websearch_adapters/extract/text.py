@@ -23,12 +23,14 @@ from websearch_core.values import Link
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["Kind", "TextDocument", "kind_of", "read_text"]
+__all__ = ["WRITTEN", "Kind", "TextDocument", "kind_of", "read_text"]
 
 Kind: TypeAlias = Literal[
     "html", "pdf", "text", "json", "xml", "feed", "markdown", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "binary"
 ]
 
+WRITTEN: frozenset[str] = frozenset({"html", "text", "json", "xml", "feed", "markdown"})
+"""Kinds that are text as they stand."""
 SNIFF_BYTES = 4_096
 MAX_ENTRIES = 500
 MAX_SUMMARY_CHARS = 500

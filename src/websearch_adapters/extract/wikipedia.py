@@ -5,7 +5,6 @@ Source: mediawiki.org, API:Parsing wikitext and API:Query; read 2026-11-30.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from websearch_adapters.extract.public_api import asked, json_of, object_of
+from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import page_text, snippet, stamp, utc_now
 from websearch_core.errors import BadReply, EmptyResult, RequestRejected
 from websearch_core.values import FetchRequest, Page
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
-    from websearch_adapters.http.pages import PageClient
+    from websearch_adapters.extract.worker import Worker
+    from websearch_adapters.http.pages import Fetched, PageClient
 
 __all__ = ["Target", "Wikipedia", "WikipediaSettings", "target_of", "to_text"]
 
@@ -41,6 +42,8 @@ OTHER_NAMESPACES = frozenset({
     "사용자", "토론", "파일", "틀", "분류", "특수", "위키백과",
 })  # fmt: skip
 """Prefixes that begin no article's title, in lower case; English ones hold in every language. The API decides on others."""
+MAX_QUERY_BYTES = 262_144
+"""Of the reply that says in which namespace a title is, which takes some hundred."""
 NO_LANGUAGES = frozenset({"www", "api", "m", "test", "test2", "ten", "donate", "nostalgia", "wikimania"})
 ELSEWHERE = frozenset({"action", "oldid", "diff", "curid", "search", "veaction", "redlink"})
 """Parameters that ask for something else than the article as it stands."""
@@ -154,7 +157,7 @@ def article_from_wire(reply: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def to_text(title: str, text: str, base_url: str) -> str:
-    """The article's HTML as Markdown; takes time, for a worker thread.
+    """The article's HTML as Markdown; for the process that reads documents.
 
     Raises:
         EmptyResult: nothing to read in it.
@@ -217,9 +220,15 @@ class Wikipedia:
     name = NAME
 
     def __init__(
-        self, pages: PageClient, settings: WikipediaSettings | None = None, *, now: Callable[[], datetime] = utc_now
+        self,
+        pages: PageClient,
+        worker: Worker,
+        settings: WikipediaSettings | None = None,
+        *,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._pages = pages
+        self._worker = worker
         self._settings = settings or WikipediaSettings()
         self._now = now
 
@@ -233,22 +242,29 @@ class Wikipedia:
         target = target_of(request.url)
         if target is None:
             return None
-        if ":" in target.title and not is_article(await self._asked(target, namespace_to_wire(target))):
+        self._worker.warm()
+        if ":" in target.title and not await self._is_article(target):
             return None
-        title, text = article_from_wire(await self._asked(target, parse_to_wire(target)))
+        fetched = await self._asked(target, parse_to_wire(target))
         site = f"https://{target.language}.wikipedia.org"
+        document = Document(body=fetched.body, url=fetched.final_url)
+        about, text = await self._worker.ask("article", document, reader=NAME, base_url=f"{site}/wiki/")
+        title: str = about["title"]
         return Page(
             url=request.url,
             final_url=f"{site}/{target.variant or 'wiki'}/{quote(title.replace(' ', '_'), safe='/:(),')}",
             title=title,
-            text=await asyncio.to_thread(to_text, title, text, f"{site}/wiki/"),
+            text=text.decode("utf-8", "surrogatepass"),
             kind="markdown",
             provider=NAME,
             language="en" if target.language == "simple" else target.variant or target.language,
             fetched_at=stamp(self._now()),
         )
 
-    async def _asked(self, target: Target, query: str) -> Mapping[str, Any]:
+    async def _is_article(self, target: Target) -> bool:
+        fetched = await self._asked(target, namespace_to_wire(target), max_bytes=MAX_QUERY_BYTES)
+        return is_article(object_of(json_of(fetched.body, reader=NAME), reader=NAME))
+
+    async def _asked(self, target: Target, query: str, *, max_bytes: int | None = None) -> Fetched:
         base = self._settings.base_url.replace("{language}", target.language)
-        fetched = await asked(self._pages, f"{base}/w/api.php?{query}", reader=NAME)
-        return object_of(json_of(fetched.body, reader=NAME), reader=NAME)
+        return await asked(self._pages, f"{base}/w/api.php?{query}", reader=NAME, max_bytes=max_bytes)

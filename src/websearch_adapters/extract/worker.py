@@ -1,4 +1,4 @@
-"""Reads documents in processes of their own, which can be killed.
+"""Takes what strangers wrote apart in processes of their own, which can be killed: pages, files, result pages, sitemaps.
 
 A parser written in C cannot be interrupted: cancelling the thread that it runs in leaves it running. Here a page that takes too
 long or too much costs its process, and one call. Processes start on first use, are used again, and are replaced after a kill;
@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from websearch_adapters.extract import frames
 from websearch_adapters.extract.reading import NAME, Document, Reading, failure
 from websearch_core import errors
-from websearch_core.errors import BadReply, NotConfigured, TooCostly, WebSearchError
+from websearch_core.errors import BadReply, NotConfigured, ProviderError, TooCostly, WebSearchError
 from websearch_core.values import Link, Note
 
 if TYPE_CHECKING:
@@ -84,10 +84,15 @@ class Worker:
             NotConfigured: no process can be started here, or a part is missing that reads this kind of document.
             WebSearchError: as `reading.read` has it.
         """
-        head, text = await self._run("read", document)
-        fields = head["reading"]
-        notes = tuple(Note(**note) for note in fields.pop("notes"))
-        return Reading(**fields, notes=notes, text=text.decode("utf-8", "surrogatepass"))
+        return _reading(*await self.ask("read", document))
+
+    async def file(self, document: Document) -> Reading:
+        """As `read`, but an HTML page without content has a blank text.
+
+        Raises:
+            WebSearchError: as in `read`.
+        """
+        return _reading(*await self.ask("file", document))
 
     async def links(self, document: Document) -> PageLinks:
         """The title and links of an HTML page; nothing where it is of another kind.
@@ -97,9 +102,30 @@ class Worker:
         """
         from websearch_adapters.extract.html import PageLinks
 
-        head, _ = await self._run("links", document)
+        head, _ = await self.ask("links", document)
         found = tuple(Link(url=url, title=title) for url, title in head["links"])
         return PageLinks(title=head["title"], links=found, blocked=head["blocked"])
+
+    async def ask(self, task: str, document: Document, /, *, reader: str = NAME, **arguments: str) -> frames.Frame:
+        """The answer to one of `extract.tasks`, for whoever knows its form. Cancelling kills the process that works on it.
+
+        Raises:
+            WebSearchError: as in `read`, or what the task raises, in the name of `reader`.
+        """
+        call = _Call(self._limits)
+        self._calls.add(call)
+        head = {"task": task, "document": _head(document), "arguments": arguments}
+        running = self._pool().submit(self._served, call, head, document)
+        try:
+            return await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            call.kill()
+            raise
+        except ProviderError as error:
+            error.provider = reader
+            raise
+        finally:
+            self._calls.discard(call)
 
     async def aclose(self) -> None:
         """End every process; calls that still run fail."""
@@ -110,18 +136,6 @@ class Worker:
             await asyncio.to_thread(threads.shutdown)
         while self._idle:
             self._idle.pop().end()
-
-    async def _run(self, task: str, document: Document) -> frames.Frame:
-        call = _Call(self._limits)
-        self._calls.add(call)
-        running = self._pool().submit(self._served, call, task, document)
-        try:
-            return await asyncio.wrap_future(running)
-        except asyncio.CancelledError:
-            call.kill()
-            raise
-        finally:
-            self._calls.discard(call)
 
     def _pool(self) -> ThreadPoolExecutor:
         if self._threads is None:
@@ -134,7 +148,7 @@ class Worker:
         with contextlib.suppress(WebSearchError):  # whoever needs the process is told
             self._idle.append(self._free())
 
-    def _served(self, call: _Call, task: str, document: Document) -> frames.Frame:
+    def _served(self, call: _Call, head: dict[str, Any], document: Document) -> frames.Frame:
         if call.unwanted:
             raise _stopped(document)
         process = self._free()
@@ -142,17 +156,17 @@ class Worker:
             self._idle.append(process)
             raise _stopped(document)
         try:
-            reply = process.ask({"task": task, **_head(document)}, document.body)
+            reply = process.ask(head, document.body)
         finally:
             call.end()
         if reply is None:
             raise call.why_over(document, process.end())
-        head, _ = reply
-        if head["peak_bytes"] < RETIRE_SHARE * self._limits.memory_bytes and self._threads is not None:
+        told, _ = reply
+        if told["peak_bytes"] < RETIRE_SHARE * self._limits.memory_bytes and self._threads is not None:
             self._idle.append(process)
         else:
             process.end()
-        _raise_told(head, document)
+        _raise_told(told, document)
         return reply
 
     def _free(self) -> _Process:
@@ -272,6 +286,12 @@ def _environment() -> dict[str, str]:
     """What an interpreter needs to run, and where ours finds its modules; no key of any service."""
     kept = {name: value for name, value in os.environ.items() if name.upper() in KEPT_VARIABLES}
     return {**kept, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+
+
+def _reading(head: dict[str, Any], text: bytes) -> Reading:
+    fields = head["reading"]
+    notes = tuple(Note(**note) for note in fields.pop("notes"))
+    return Reading(**fields, notes=notes, text=text.decode("utf-8", "surrogatepass"))
 
 
 def _head(document: Document) -> dict[str, Any]:

@@ -14,17 +14,15 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from websearch_adapters.extract import frames
-from websearch_adapters.extract.reading import Document, links, read
+from websearch_adapters.extract.reading import Document
+from websearch_adapters.extract.tasks import TASKS
 from websearch_core.errors import WebSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from websearch_adapters.extract.frames import Frame
 
 __all__ = ["OUT_OF_MEMORY", "main"]
@@ -113,8 +111,8 @@ def _warm() -> None:
 
 def _reply(head: dict[str, Any], body: bytes, memory_bytes: int) -> Frame:
     try:
-        task = TASKS[head.pop("task")]
-        answer, text = task(Document(body=body, **head))
+        task = TASKS[head["task"]]
+        answer, text = task(Document(body=body, **head["document"]), **head["arguments"])
     except WebSearchError as error:
         return {"error": _plain(error), "peak_bytes": _peak_bytes()}, b""
     except MemoryError:
@@ -124,20 +122,6 @@ def _reply(head: dict[str, Any], body: bytes, memory_bytes: int) -> Frame:
             os._exit(OUT_OF_MEMORY)
         return {"fault": _place(error), "peak_bytes": _peak_bytes()}, b""
     return {**answer, "peak_bytes": _peak_bytes()}, text
-
-
-def _read(document: Document) -> Frame:
-    fields = asdict(read(document))
-    text = fields.pop("text").encode("utf-8", "surrogatepass")
-    return {"reading": fields}, text
-
-
-def _links(document: Document) -> Frame:
-    found = links(document)
-    return {"links": [[link.url, link.title] for link in found.links], "title": found.title, "blocked": found.blocked}, b""
-
-
-TASKS: dict[str, Callable[[Document], Frame]] = {"read": _read, "links": _links}
 
 
 def _plain(error: WebSearchError) -> dict[str, Any]:

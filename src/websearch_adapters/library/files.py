@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -11,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import day, stamp
 from websearch_core.errors import InvalidInput, NotAllowed
 from websearch_core.library import Folder
@@ -20,8 +23,12 @@ from websearch_core.values import Page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FileFolder", "address_of", "pages_under"]
+    from websearch_adapters.extract.reading import Reading
+    from websearch_adapters.extract.worker import Worker
+__all__ = ["FileFolder", "address_of"]
 
+DOCUMENT = "document"
+"""Whatever its first bytes say that it is."""
 KINDS: Mapping[str, str] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -31,10 +38,12 @@ KINDS: Mapping[str, str] = {
     ".htm": "html",
     ".json": "json",
     ".xml": "xml",
+    **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"), DOCUMENT),
 }
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 """Beside all hidden ones, .git and .venv among them."""
 MAX_BYTES = 5_000_000
+MAX_DOCUMENT_BYTES = 50_000_000
 SNIFFED_BYTES = 8_192
 WIDE_SIGNATURES = (b"\xff\xfe", b"\xfe\xff")
 """Of UTF-16, whose texts hold zero bytes."""
@@ -45,33 +54,22 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,10000}?)^(?:---|\.\.\.)[ \t\r]*$
 _PAIR = re.compile(r"^(title|date):[ \t]+(.+?)[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def pages_under(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Page]:
-    """The readable files of a folder, then of the folders in it, each by name; or the one file.
-
-    Text, Markdown, reStructuredText, HTML, JSON and XML by their names' endings. Hidden files and folders, packages of other
-    programs, binary, empty and too large files are left out, and so are symbolic links: what lies inside the folder is found
-    on its own. Blocks while it reads.
-
-    Raises:
-        InvalidInput: there is no such file or folder, or the one file is of no readable kind.
-    """
-    place = _existing(path)
-    found = (_page(file, max_bytes) for file in _listed(place))
-    if place.is_dir():
-        yield from (page for page in found if page is not None)
-        return
-    page = next(found, None)
-    if page is None:
-        raise _unreadable(path)
-    yield page
-
-
 class FileFolder(Folder):
-    """The readable files of `pages_under`, listed without being read; a stamp holds a file's times and size."""
+    """The readable files of a folder, then of the folders in it, each by name; or one file. Listed without being read.
 
-    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
+    Text, Markdown, reStructuredText, HTML, JSON, XML, PDF, office documents and books, by their names' endings. Hidden files and
+    folders, packages of other programs, binary and empty files are left out, and so are symbolic links: what lies inside of the
+    folder is found on its own. A stamp holds a file's times and size.
+    """
+
+    def __init__(
+        self, path: Path, worker: Worker, *, max_bytes: int = MAX_BYTES, max_document_bytes: int = MAX_DOCUMENT_BYTES
+    ) -> None:
+        """`max_bytes` is for texts and pages, `max_document_bytes` for PDF, office documents and books."""
         self._path = path
+        self._worker = worker
         self._max_bytes = max_bytes
+        self._max_document_bytes = max_document_bytes
         self._files: dict[str, Path] = {}
 
     @property
@@ -79,7 +77,7 @@ class FileFolder(Folder):
         return address_of(self._path)
 
     def files(self) -> list[tuple[str, str]]:
-        """Address and stamp of each file, in the order of `pages_under`.
+        """Address and stamp of each file, in the order of the folder.
 
         Raises:
             InvalidInput: there is no such file or folder, or the one file is of no readable kind.
@@ -90,9 +88,31 @@ class FileFolder(Folder):
             raise _unreadable(self._path)
         return [(address, _stamp(file)) for address, file in self._files.items()]
 
-    def page(self, address: str, /) -> Page | None:
-        """The file as a page; None, with a word in the log, when it cannot be read as text."""
-        return _page(self._files[address], self._max_bytes)
+    async def page(self, address: str, /) -> Page | None:
+        """The file as a page; None when it holds no text.
+
+        HTML, PDF and documents are read in a process of their own, so that a file that breaks the reader costs itself alone.
+
+        Raises:
+            NotAllowed: it is too large, or cannot be opened.
+            NotConfigured: a part is not installed that reads this kind, or no process can be started here.
+            ProviderError: damaged, locked, pictures of pages (EmptyResult), too much to read (TooCostly), or it broke the reader.
+        """
+        file = self._files[address]
+        kind = KINDS[file.suffix.lower()]
+        if kind in {"html", DOCUMENT}:
+            return await self._parsed(file, kind)
+        return await asyncio.to_thread(_text_page, file, kind, self._max_bytes)
+
+    async def _parsed(self, file: Path, kind: str) -> Page | None:
+        limit = self._max_bytes if kind == "html" else self._max_document_bytes
+        self._worker.warm()
+        body = await asyncio.to_thread(_body, file, limit, binary=kind == DOCUMENT)
+        if body is None:
+            return None
+        media = "text/html" if kind == "html" else ""
+        found = await self._worker.file(Document(body=body, url=file.as_uri(), content_type=media))
+        return _page_of(file, found) if found.text.strip() else None
 
 
 def _existing(path: Path) -> Path:
@@ -110,7 +130,7 @@ def _listed(place: Path) -> Iterator[Path]:
 
 
 def _unreadable(path: Path) -> InvalidInput:
-    return InvalidInput(f"{path} is no readable text", hint=f"Give a folder, or a text file ending in {' '.join(KINDS)}.")
+    return InvalidInput(f"{path} is of no readable kind", hint=f"Give a folder, or a file ending in {' '.join(KINDS)}.")
 
 
 def _stamp(file: Path) -> str:
@@ -135,74 +155,62 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield Path(where, name)
 
 
-def _page(file: Path, max_bytes: int) -> Page | None:
-    """The file as a page; None, with a word in the log, when it cannot be read as text."""
+def _body(file: Path, max_bytes: int, *, binary: bool = False) -> bytes | None:
+    """The bytes of a regular file, unless it is to be text and is none; a link, a device or a pipe is never opened.
+
+    Raises:
+        NotAllowed: it is too large, or cannot be opened.
+    """
     try:
-        body = _body(file, max_bytes)
+        found = file.lstat()
+        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+            return None
+        if found.st_size > max_bytes:
+            raise NotAllowed(f"{file.name} has more than {max_bytes:,} bytes", hint="Split it, or add a smaller version.")
+        with file.open("rb") as stream:
+            body = stream.read(max_bytes)
     except OSError as error:
-        _skipped(error)
-        return None
-    return None if body is None else _read(file, body)
-
-
-def _body(file: Path, max_bytes: int) -> bytes | None:
-    """The bytes of a regular text file; a link, a device or a pipe is never opened."""
-    found = file.lstat()
-    if not stat.S_ISREG(found.st_mode) or not found.st_size:
-        return None
-    if found.st_size > max_bytes:
-        logging.getLogger(__name__).warning("left out, larger than %d bytes: %s", max_bytes, file)
-        return None
-    with file.open("rb") as stream:
-        body = stream.read(max_bytes)
-    return None if b"\0" in body[:SNIFFED_BYTES] and not body.startswith(WIDE_SIGNATURES) else body
+        raise NotAllowed(f"{file.name} cannot be opened: {error.strerror}", hint="Look at its permissions.") from error
+    return None if not binary and b"\0" in body[:SNIFFED_BYTES] and not body.startswith(WIDE_SIGNATURES) else body
 
 
 def _skipped(error: OSError) -> None:
     logging.getLogger(__name__).warning("left out, %s: %s", error.strerror, error.filename)
 
 
-def _read(file: Path, body: bytes) -> Page | None:
-    """The text as a page; None when it is blank."""
-    from websearch_adapters.extract.charset import decode
-
-    text, _ = decode(body)
-    if not text.strip():
-        return None
-    kind = KINDS[file.suffix.lower()]
-    return _html_page(file, text) if kind == "html" else _text_page(file, text, kind)
-
-
 def _changed_at(file: Path) -> str:
-    """When the file got the text that it has; for a question about recent pages this is its age."""
-    return stamp(datetime.fromtimestamp(file.lstat().st_mtime, UTC))
+    """When the file got the text that it has; for a question about recent pages this is its age. Empty for one that is gone."""
+    with contextlib.suppress(OSError):
+        return stamp(datetime.fromtimestamp(file.lstat().st_mtime, UTC))
+    return ""
 
 
-def _html_page(file: Path, text: str) -> Page | None:
-    """The content of the page as Markdown; None when it has none."""
-    from websearch_adapters.extract.html import read_html
-
-    try:
-        read = read_html(text, file.as_uri())
-    except NotAllowed as error:
-        logging.getLogger(__name__).warning("left out, %s: %s", error.message, file)
-        return None
-    if not read.markdown.strip():
-        return None
+def _page_of(file: Path, found: Reading) -> Page:
+    """Where the document has no title of its own, its name without the ending is one."""
+    title = "" if found.title == file.name else found.title
     return Page(
         url=file.as_uri(),
-        title=(read.title or file.stem)[:MAX_TITLE_CHARS],
-        text=read.markdown,
-        kind="html",
+        title=(title or file.stem)[:MAX_TITLE_CHARS],
+        text=found.text,
+        kind=found.kind,
         provider="library",
-        published=read.published,
-        language=read.language,
+        published=found.published,
+        language=found.language,
+        notes=found.notes,
         fetched_at=_changed_at(file),
     )
 
 
-def _text_page(file: Path, text: str, kind: str) -> Page:
-    """Verbatim. Title and day come from front matter, then the title from the first heading, then from the file's name."""
+def _text_page(file: Path, kind: str, max_bytes: int) -> Page | None:
+    """Verbatim; None when it is blank. Title and day come from front matter, then the title from the first heading, then from
+    the file's name.
+    """
+    from websearch_adapters.extract.charset import decode
+
+    body = _body(file, max_bytes)
+    text = decode(body)[0] if body is not None else ""
+    if not text.strip():
+        return None
     head = _front_matter(text)
     heading = first_heading(text[:HEADING_CHARS]) if kind in {"markdown", "text"} else ""
     return Page(

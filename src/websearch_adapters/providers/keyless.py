@@ -7,28 +7,28 @@ What a page is, its body decides: results, an honest "nothing found", or a check
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
-from urllib.parse import parse_qs, urlencode, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from websearch_adapters.provider import examined, shortening, snippet, utc_now, web_address
+from websearch_adapters.extract.reading import Document
+from websearch_adapters.extract.results import Hit, Layout, ResultPage
+from websearch_adapters.provider import examined, shortening, snippet, utc_now
 from websearch_adapters.search_box import kept, typed, unsaid
-from websearch_core import fusion, outcome, urls
+from websearch_core import fusion, outcome
 from websearch_core.errors import BadReply, Declined, OutOfTime, ProviderError, RateLimited, WebSearchError
 from websearch_core.inflight import settled, stopped
 from websearch_core.ports import Filter
 from websearch_core.values import Freshness, Health, Note, SearchQuery, Source, SourceList
 
 if TYPE_CHECKING:
-    from websearch_adapters.extract.markup import Element
-    from websearch_adapters.http.pages import Fetched, PageClient
+    from websearch_adapters.extract.worker import Worker
+    from websearch_adapters.http.pages import PageClient
 
-__all__ = ["ENGINES", "Engine", "Keyless", "KeylessSettings", "ResultPage", "read_results"]
+__all__ = ["ENGINES", "Engine", "Keyless", "KeylessSettings", "to_sources"]
 
 NAME = "keyless"
 MAX_QUERY_CHARS = 480
@@ -37,36 +37,17 @@ DEFAULT_RESULTS = 5
 ACCEPT = "text/html, application/xhtml+xml;q=0.9"
 WHAT_TO_SET = "Set searxng.url, TAVILY_API_KEY or FIRECRAWL_API_KEY for searches that do not depend on public result pages."
 
-Found: TypeAlias = Literal["results", "nothing", "blocked", "unknown"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """How one engine is asked, and where the parts of its result page are."""
+    """How one engine is asked, and how its result page is read."""
 
     name: str
     url: str
     """The address of its result pages, without a query."""
     freshness: Callable[[Freshness, date], Mapping[str, str]]
     """Parameters that ask for recent pages."""
-    hit: str
-    """XPath of one result; advertisements left out."""
-    link: str
-    """XPath of the element with title and address, from the result."""
-    text: str
-    """XPath of the passage, from the result."""
-    nothing: str
-    """XPath of what stands on the page only when nothing was found."""
-    check: str
-    """XPath of what stands on the page only when it is a check for humans."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultPage:
-    """A page of an engine as read."""
-
-    found: Found
-    sources: tuple[Source, ...] = ()
+    layout: Layout
 
 
 # --- the engines --------------------------------------------------------------------------------------------------
@@ -100,33 +81,40 @@ ENGINES: Mapping[str, Engine] = {
             name="duckduckgo",
             url="https://html.duckduckgo.com/html/",
             freshness=_duckduckgo_freshness,
-            hit=f"//*[@id='links']//div[{_has_class('web-result')} and not({_has_class('result--ad')})]",
-            link=".//h2//a[@href]",
-            text=f".//*[{_has_class('result__snippet')}]",
-            nothing=f"//*[{_has_class('no-results')} or {_has_class('result--no-result')}]",
-            check="//form[@id='challenge-form'] | //form[contains(@action, '/anomaly.js')]"
-            f" | //*[{_has_class('anomaly-modal__title')}]",
+            layout=Layout(
+                hit=f"//*[@id='links']//div[{_has_class('web-result')} and not({_has_class('result--ad')})]",
+                link=".//h2//a[@href]",
+                text=f".//*[{_has_class('result__snippet')}]",
+                nothing=f"//*[{_has_class('no-results')} or {_has_class('result--no-result')}]",
+                check="//form[@id='challenge-form'] | //form[contains(@action, '/anomaly.js')]"
+                f" | //*[{_has_class('anomaly-modal__title')}]",
+            ),
         ),
         Engine(
             name="mojeek",
             url="https://www.mojeek.com/search",
             freshness=_mojeek_freshness,
-            hit=f"//ul[{_has_class('results-standard')}]/li",
-            link=".//h2//a[@href]",
-            text=f".//p[{_has_class('s')}]",
-            nothing="//*[self::p or self::h2][starts-with(normalize-space(.), 'No pages found')]",
-            check=f"//*[{_has_class('captcha')} or @id='captcha' or {_has_class('cf-turnstile')} or {_has_class('h-captcha')}]",
+            layout=Layout(
+                hit=f"//ul[{_has_class('results-standard')}]/li",
+                link=".//h2//a[@href]",
+                text=f".//p[{_has_class('s')}]",
+                nothing="//*[self::p or self::h2][starts-with(normalize-space(.), 'No pages found')]",
+                check=f"//*[{_has_class('captcha')} or @id='captcha' or {_has_class('cf-turnstile')}"
+                f" or {_has_class('h-captcha')}]",
+            ),
         ),
         Engine(
             name="bing",
             url="https://www.bing.com/search",
             freshness=_bing_freshness,
-            hit=f"//*[@id='b_results']/li[{_has_class('b_algo')}]",
-            link=".//h2//a[@href]",
-            text=".//p",
-            nothing=f"//*[@id='b_results']/li[{_has_class('b_no')}]",
-            check=f"//*[{_has_class('captcha')} or @id='turnstile-widget' or {_has_class('cf-turnstile')}]"
-            " | //iframe[contains(@src, '/turing/captcha')]",
+            layout=Layout(
+                hit=f"//*[@id='b_results']/li[{_has_class('b_algo')}]",
+                link=".//h2//a[@href]",
+                text=".//p",
+                nothing=f"//*[@id='b_results']/li[{_has_class('b_no')}]",
+                check=f"//*[{_has_class('captcha')} or @id='turnstile-widget' or {_has_class('cf-turnstile')}]"
+                " | //iframe[contains(@src, '/turing/captcha')]",
+            ),
         ),
     )
 }
@@ -142,67 +130,12 @@ def address_of(engine: Engine, query: SearchQuery, *, today: date) -> str:
     return f"{engine.url}?{urlencode(asked)}"
 
 
-def read_results(engine: Engine, text: str) -> ResultPage:
-    """What a page of the engine is; words of a query or of a result decide nothing.
-
-    Results are looked for first: who gets some is not blocked. A check is known by its form, not by its words; only a page with
-    neither, nor the engine's own "nothing found", is judged as any other page of the web.
-    """
-    from websearch_adapters.extract.html import read_links
-    from websearch_adapters.extract.markup import parse
-
-    root = parse(text)
-    if root is None:
-        return ResultPage(found="unknown")
-    sources = tuple(source for hit in _elements(root, engine.hit) if (source := _source(engine, hit)) is not None)
-    if sources:
-        return ResultPage(found="results", sources=sources)
-    if _elements(root, engine.check):
-        return ResultPage(found="blocked")
-    if _elements(root, engine.nothing):
-        return ResultPage(found="nothing")
-    return ResultPage(found="blocked" if read_links(text, engine.url).blocked else "unknown")
-
-
-def _source(engine: Engine, hit: Element) -> Source | None:
-    from websearch_adapters.extract.markup import words_of
-
-    links = _elements(hit, engine.link)
-    url = _target(engine, links[0].get("href") or "") if links else ""
-    if not url:
-        return None
-    passages = " ".join(words_of(passage) for passage in _elements(hit, engine.text))
-    return Source(url=url, title=snippet(words_of(links[0]), limit=300), description=snippet(passages), provider=NAME)
-
-
-def _target(engine: Engine, reference: str) -> str:
-    """Where a result leads, without the engine's own page between; empty for advertisements and the engine's other pages."""
-    address = urls.absolute(engine.url, reference) or ""
-    parts = urlsplit(address)
-    if parts.path == "/l/" and urls.host_matches(address, "duckduckgo.com"):
-        return web_address(parse_qs(parts.query).get("uddg", [""])[0])
-    if parts.path == "/ck/a" and urls.host_matches(address, "bing.com"):
-        return web_address(_unpacked(parse_qs(parts.query).get("u", [""])[0]))
-    is_own = any(urls.host_matches(address, domain) for domain in ("duckduckgo.com", "bing.com")) and parts.path in {
-        "/y.js",
-        "/aclick",
-        "/aclk",
-    }
-    return "" if is_own or urls.host(address) == urls.host(engine.url) else web_address(address)
-
-
-def _unpacked(value: str) -> str:
-    """Bing writes an address as `a1` and URL-safe base64 without its padding."""
-    packed = value.removeprefix("a1")
-    try:
-        return base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)).decode()
-    except (binascii.Error, ValueError):
-        return ""
-
-
-def _elements(root: Element, path: str) -> list[Element]:
-    found = root.xpath(path)
-    return [cast("Element", one) for one in found if hasattr(one, "tag")] if isinstance(found, list) else []
+def to_sources(page: ResultPage) -> tuple[Source, ...]:
+    """The hits of a page, in its order."""
+    return tuple(
+        Source(url=hit.url, title=snippet(hit.title, limit=300), description=snippet(hit.text), provider=NAME)
+        for hit in page.hits
+    )
 
 
 # --- the finder ---------------------------------------------------------------------------------------------------
@@ -228,12 +161,14 @@ class Keyless:
     def __init__(
         self,
         pages: PageClient,
+        worker: Worker,
         settings: KeylessSettings | None = None,
         *,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pages = pages
+        self._worker = worker
         self._settings = settings or KeylessSettings()
         self._now = now
         self._clock = clock
@@ -309,9 +244,10 @@ class Keyless:
             raise self._rested(engine)
         if page.found == "unknown":
             raise BadReply(f"{engine.name} sent a page that is no list of results", provider=NAME)
-        return page.sources
+        return to_sources(page)
 
     async def _page(self, engine: Engine, address: str) -> ResultPage:
+        self._worker.warm()
         try:
             fetched = await self._pages.get(address, accept=ACCEPT)
         except (Declined, RateLimited) as error:
@@ -319,7 +255,10 @@ class Keyless:
         except ProviderError as error:
             error.provider = NAME
             raise
-        return await asyncio.to_thread(_read, engine, fetched)
+        page = Document(body=fetched.body, url=engine.url, content_type=fetched.content_type, status=fetched.status)
+        head, _ = await self._worker.ask("results", page, reader=NAME, **asdict(engine.layout))
+        hits = tuple(Hit(url=url, title=title, text=text) for url, title, text in head["hits"])
+        return ResultPage(found=head["found"], hits=hits)
 
     # --- engines that rest
 
@@ -362,9 +301,3 @@ def _outcome_of(task: asyncio.Task[tuple[Source, ...]], engine: str) -> tuple[So
     if task.done():
         return settled(task, NAME)
     return OutOfTime(f"{engine} was slower than the others", provider=NAME, hint="Nothing needs to be done.")
-
-
-def _read(engine: Engine, fetched: Fetched) -> ResultPage:
-    from websearch_adapters.extract.charset import decode
-
-    return read_results(engine, decode(fetched.body, fetched.content_type)[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from websearch_core.errors import InvalidInput
-from websearch_core.library import LibraryChange, ManageLibrary
+from websearch_core.library import Folders, LibraryChange, ManageLibrary
 from websearch_core.urls import is_web_url
 from websearch_core.values import MapRequest, Outcome
 from websearch_mcp.cli import session
@@ -23,12 +23,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the chosen action; the first failure ends it."""
 
     async def work(resolve: Callable[[type[Any]], Any]) -> Outcome:
-        manage: ManageLibrary = resolve(ManageLibrary)
         if options.action == "list":
+            manage: ManageLibrary = resolve(ManageLibrary)
             return await manage.entries(offset=options.offset, limit=options.limit)
         whole = LibraryChange()
         for target in options.target:
-            change = await _changed(manage, target, options)
+            change = await _changed(resolve, target, options)
             if change.status == "error":
                 return change
             whole = _together(whole, change)
@@ -37,17 +37,19 @@ def run(options: argparse.Namespace) -> int:
     return session.run(options, work)
 
 
-async def _changed(manage: ManageLibrary, target: str, options: argparse.Namespace) -> LibraryChange:
+async def _changed(resolve: Callable[[type[Any]], Any], target: str, options: argparse.Namespace) -> LibraryChange:
     """Forget a target; or index an address, the site there, or every readable file at a path."""
-    from websearch_adapters.library.files import FileFolder, address_of
-
+    manage: ManageLibrary = resolve(ManageLibrary)
     if options.action == "remove":
+        from websearch_adapters.library.files import address_of
+
         return await manage.remove(target if "://" in target else address_of(Path(target)))
     if is_web_url(target):
         return await (
             manage.add_site(_whole_site(target, options), most=options.limit) if options.site else manage.add_url(target)
         )
-    return await manage.add_folder(FileFolder(Path(target)))
+    folders: Folders = resolve(Folders)
+    return await manage.add_folder(folders(target))
 
 
 def _whole_site(url: str, options: argparse.Namespace) -> MapRequest:
@@ -59,6 +61,13 @@ def _whole_site(url: str, options: argparse.Namespace) -> MapRequest:
 
 
 def _together(one: LibraryChange, other: LibraryChange) -> LibraryChange:
+    """Both changes as one; what failed beside the first is not forgotten over the second."""
+    failed = one if one.partial else other
     return dataclasses.replace(
-        other, added=one.added + other.added, skipped=one.skipped + other.skipped, removed=one.removed + other.removed
+        failed,
+        added=one.added + other.added,
+        skipped=one.skipped + other.skipped,
+        removed=one.removed + other.removed,
+        total=other.total,
+        notes=(*one.notes, *other.notes),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -10,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from websearch_adapters.library.files import address_of, pages_under
-from websearch_core.errors import InvalidInput
+from shared_worker import WORKER
+from websearch_adapters.library.files import FileFolder, address_of
+from websearch_core.errors import InvalidInput, NotAllowed
 from websearch_core.values import Page
+
+pytestmark = pytest.mark.anyio
 
 HTML = """<!doctype html><html lang="en"><head><title>Ferry times</title></head><body><article><h1>Ferry times</h1>
 <p>The ferry leaves every hour on the hour, in winter only until six in the evening, and it takes bicycles.</p>
@@ -34,22 +36,29 @@ def put(folder: Path, name: str, body: str | bytes = "Some text.") -> Path:
     return file
 
 
-def only(folder: Path) -> Page:
-    (page,) = pages_under(folder)
+async def pages_under(path: Path, *, max_bytes: int = 5_000_000) -> list[Page]:
+    """What every file of the folder comes to, in their order."""
+    folder = FileFolder(path, WORKER, max_bytes=max_bytes)
+    found = [await folder.page(address) for address, _ in folder.files()]
+    return [page for page in found if page is not None]
+
+
+async def only(folder: Path) -> Page:
+    (page,) = await pages_under(folder)
     return page
 
 
-def names(folder: Path) -> list[str]:
-    return [Path(page.url.removeprefix(folder.as_uri())).as_posix().lstrip("/") for page in pages_under(folder)]
+async def names(folder: Path) -> list[str]:
+    return [Path(page.url.removeprefix(folder.as_uri())).as_posix().lstrip("/") for page in await pages_under(folder)]
 
 
-def test_readable_files_come_in_the_order_of_their_paths(folder: Path) -> None:
+async def test_readable_files_come_in_the_order_of_their_paths(folder: Path) -> None:
     for name in ["b.md", "a.txt", "c.MARKDOWN", "deep/z.rst", "deep/er/y.json", "x.xml", "deep/a.md"]:
         put(folder, name)
     put(folder, "p.html", HTML)
     put(folder, "q.htm", HTML)
     found = ["a.txt", "b.md", "c.MARKDOWN", "p.html", "q.htm", "x.xml", "deep/a.md", "deep/z.rst", "deep/er/y.json"]
-    assert names(folder) == found
+    assert await names(folder) == found
 
 
 @pytest.mark.parametrize(
@@ -66,34 +75,44 @@ def test_readable_files_come_in_the_order_of_their_paths(folder: Path) -> None:
         "noending",
     ],
 )
-def test_what_is_hidden_or_no_text_is_left_out(folder: Path, name: str) -> None:
+async def test_what_is_hidden_or_no_text_is_left_out(folder: Path, name: str) -> None:
     put(folder, name)
     put(folder, "seen.md")
-    assert names(folder) == ["seen.md"]
+    assert await names(folder) == ["seen.md"]
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"  \n\t\n", b"PK\x03\x04\x00\x00binary", b"text and then \x00"], ids=["empty", "blank", "zip", "nul"]
 )
-def test_what_holds_no_text_is_left_out(folder: Path, body: bytes) -> None:
+async def test_what_holds_no_text_is_left_out(folder: Path, body: bytes) -> None:
     put(folder, "file.txt", body)
-    assert names(folder) == []
+    assert await names(folder) == []
 
 
-def test_html_without_content_is_left_out(folder: Path) -> None:
+async def test_html_without_content_is_left_out(folder: Path) -> None:
     put(folder, "empty.html", "<html><head><title>Nothing</title></head><body></body></html>")
-    assert names(folder) == []
+    assert await names(folder) == []
 
 
-def test_too_large_a_file_is_left_out_and_named_in_the_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    put(folder, "large.txt", "x" * 1_001)
+async def test_too_large_a_file_is_named(folder: Path) -> None:
+    large = put(folder, "large.txt", "x" * 1_001)
     put(folder, "small.txt", "x" * 1_000)
-    with caplog.at_level(logging.WARNING):
-        assert [page.title for page in pages_under(folder, max_bytes=1_000)] == ["small"]
-    assert "large.txt" in caplog.text
+    found = FileFolder(folder, WORKER, max_bytes=1_000)
+    assert len(found.files()) == 2
+    with pytest.raises(NotAllowed, match=r"large\.txt has more than 1,000 bytes"):
+        await found.page(large.as_uri())
 
 
-def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_opened_is_named(folder: Path) -> None:
+    file = put(folder, "gone.txt")
+    found = FileFolder(folder, WORKER)
+    assert len(found.files()) == 1
+    file.unlink()
+    with pytest.raises(NotAllowed, match=r"gone\.txt cannot be opened: No such file"):
+        await found.page(file.as_uri())
+
+
+async def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     put(tmp_path, "outside/secret.txt", "secret")
     put(folder, "inside.txt", "inside")
     (folder / "file.txt").symlink_to(tmp_path / "outside" / "secret.txt")
@@ -101,53 +120,57 @@ def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     (folder / "again.txt").symlink_to(folder / "inside.txt")
     (folder / "broken.txt").symlink_to(folder / "nowhere.txt")
-    assert names(folder) == ["inside.txt"]
+    assert await names(folder) == ["inside.txt"]
 
 
-def test_a_pipe_is_never_opened(folder: Path) -> None:
+async def test_a_pipe_is_never_opened(folder: Path) -> None:
     os.mkfifo(folder / "pipe.txt")
     put(folder, "file.txt")
-    assert names(folder) == ["file.txt"]
+    assert await names(folder) == ["file.txt"]
 
 
-def test_a_folder_that_is_a_link_is_read_where_it_leads(folder: Path, tmp_path: Path) -> None:
+async def test_a_folder_that_is_a_link_is_read_where_it_leads(folder: Path, tmp_path: Path) -> None:
     file = put(folder, "note.txt")
     (tmp_path / "link").symlink_to(folder)
-    assert only(tmp_path / "link").url == file.as_uri()
+    assert (await only(tmp_path / "link")).url == file.as_uri()
 
 
-def test_a_single_file_is_a_page(folder: Path) -> None:
+async def test_a_single_file_is_a_page(folder: Path) -> None:
     file = put(folder, "note.md", "# Notes\n\nText.")
-    page = only(file)
+    page = await only(file)
     assert (page.url, page.title, page.text, page.kind) == (file.as_uri(), "Notes", "# Notes\n\nText.", "markdown")
     assert page.provider == "library"
     assert page.fetched_at.endswith("Z")
 
 
-def test_names_beyond_ascii_are_escaped_in_the_address(folder: Path) -> None:
+async def test_names_beyond_ascii_are_escaped_in_the_address(folder: Path) -> None:
     file = put(folder, "猫 & dog?#.txt")
-    page = only(folder)
+    page = await only(folder)
     assert page.url == file.as_uri() == address_of(file)
     assert page.url.isascii()
     assert page.title == "猫 & dog?#"
 
 
 @pytest.mark.parametrize("name", ["missing.md", "missing"])
-def test_what_does_not_exist_is_the_callers_mistake(folder: Path, name: str) -> None:
+async def test_what_does_not_exist_is_the_callers_mistake(folder: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="no file or folder") as caught:
-        list(pages_under(folder / name))
+        await pages_under(folder / name)
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "body"), [("tool.py", "x = 1"), ("data.txt", b"\x00\x01"), ("blank.md", " ")])
-def test_a_single_file_that_is_no_text_is_the_callers_mistake(folder: Path, name: str, body: str | bytes) -> None:
-    with pytest.raises(InvalidInput, match="no readable text"):
-        list(pages_under(put(folder, name, body)))
+async def test_a_single_file_of_another_kind_is_the_callers_mistake(folder: Path) -> None:
+    with pytest.raises(InvalidInput, match="no readable kind"):
+        await pages_under(put(folder, "tool.py", "x = 1"))
 
 
-def test_html_becomes_markdown(folder: Path) -> None:
+@pytest.mark.parametrize(("name", "body"), [("data.txt", b"\x00\x01"), ("blank.md", " ")])
+async def test_a_single_file_without_text_is_no_page(folder: Path, name: str, body: str | bytes) -> None:
+    assert await pages_under(put(folder, name, body)) == []
+
+
+async def test_html_becomes_markdown(folder: Path) -> None:
     put(folder, "times.html", HTML)
-    page = only(folder)
+    page = await only(folder)
     assert (page.title, page.kind, page.language) == ("Ferry times", "html", "en")
     assert "every hour on the hour" in page.text
     assert "<p>" not in page.text
@@ -164,19 +187,19 @@ def test_html_becomes_markdown(folder: Path) -> None:
         ("# " + "long " * 50, ("long " * 50).strip()),
     ],
 )
-def test_the_title_is_found(folder: Path, body: str, title: str) -> None:
+async def test_the_title_is_found(folder: Path, body: str, title: str) -> None:
     put(folder, "file.md", body)
-    assert only(folder).title == title
+    assert (await only(folder)).title == title
 
 
-def test_the_day_of_front_matter_is_the_day_of_publication(folder: Path) -> None:
+async def test_the_day_of_front_matter_is_the_day_of_publication(folder: Path) -> None:
     put(folder, "file.md", "---\r\nlayout: post\r\nDate: 2026-05-04 12:00\r\n---\r\nText.")
-    assert only(folder).published == "2026-05-04"
+    assert (await only(folder)).published == "2026-05-04"
 
 
-def test_a_date_elsewhere_is_no_day_of_publication(folder: Path) -> None:
+async def test_a_date_elsewhere_is_no_day_of_publication(folder: Path) -> None:
     put(folder, "file.md", "Text.\n\ndate: 2026-05-04\n\n---\n")
-    assert only(folder).published == ""
+    assert (await only(folder)).published == ""
 
 
 @pytest.mark.parametrize(
@@ -189,28 +212,29 @@ def test_a_date_elsewhere_is_no_day_of_publication(folder: Path) -> None:
     ],
     ids=["utf-8", "signed", "utf-16", "utf-16-be"],
 )
-def test_encodings_are_recognised(folder: Path, body: bytes) -> None:
+async def test_encodings_are_recognised(folder: Path, body: bytes) -> None:
     put(folder, "file.txt", body)
-    assert only(folder).text == "Grüße, 猫!"
+    assert (await only(folder)).text == "Grüße, 猫!"
 
 
-def test_json_and_xml_stay_as_they_are(folder: Path) -> None:
+async def test_json_and_xml_stay_as_they_are(folder: Path) -> None:
     put(folder, "a.json", '{"ferry": true}')
     put(folder, "b.xml", "<ferry/>")
-    assert [(page.kind, page.title, page.text) for page in pages_under(folder)] == [
+    assert [(page.kind, page.title, page.text) for page in await pages_under(folder)] == [
         ("json", "a", '{"ferry": true}'),
         ("xml", "b", "<ferry/>"),
     ]
 
 
-def test_pages_are_read_one_by_one(folder: Path) -> None:
-    """A file that comes late may still be changed while the first ones are written."""
-    put(folder, "a.txt", "first")
+async def test_a_file_is_read_when_it_is_asked_for(folder: Path) -> None:
+    """One that comes late may still be changed while the first ones are written."""
     late = put(folder, "b.txt", "second")
-    pages = pages_under(folder)
-    next(pages)
+    found = FileFolder(folder, WORKER)
+    found.files()
     late.write_text("changed")
-    assert next(pages).text == "changed"
+    page = await found.page(late.as_uri())
+    assert page is not None
+    assert page.text == "changed"
 
 
 def test_importing_the_library_loads_no_database_and_no_parser() -> None:

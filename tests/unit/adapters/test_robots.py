@@ -181,3 +181,24 @@ async def test_a_page_in_place_of_rules_allows_everything() -> None:
 async def test_a_senseless_crawl_delay_is_none(delay: str) -> None:
     robots, _ = asking(text(f"User-agent: *\nCrawl-delay: {delay}\nDisallow: /x"))
     assert (await robots.verdict("http://site.example/")).crawl_delay_s is None
+
+
+@pytest.mark.parametrize("rules", [5, 5_000], ids=["few", "thousands"])
+async def test_others_work_between_any_two_addresses_however_many_rules_there_are(rules: int) -> None:
+    """A site may publish thousands of rules and tens of thousands of addresses; nothing else may stand still for that."""
+    robots, _ = asking(text("User-agent: *\n" + "".join(f"Disallow: /*a{number}\n" for number in range(rules))))
+    await robots.verdict("http://site.example/first")
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    working = asyncio.create_task(others())
+    for number in range(30):
+        before = turns
+        assert await robots.allows(f"http://site.example/{number}")
+        assert turns > before
+    working.cancel()

@@ -10,8 +10,9 @@ import pytest
 
 from upstreams import keyless as pages
 from upstreams.sources import Source as Hit
+from websearch_adapters.extract.results import ResultPage, read_results
 from websearch_adapters.providers import keyless, searxng
-from websearch_adapters.providers.keyless import ENGINES
+from websearch_adapters.providers.keyless import ENGINES, Engine
 from websearch_adapters.search_box import kept, typed, unsaid
 from websearch_core.errors import BadReply
 from websearch_core.values import SearchQuery, Source
@@ -19,6 +20,10 @@ from websearch_core.values import SearchQuery, Source
 QUERY = SearchQuery(query="Which bridge reopened?")
 TODAY = date(2026, 11, 30)
 MARKERS = "anomaly.js challenge-form anomaly-modal__title captcha verify you are human No results. No pages found matching"
+
+
+def read(engine: Engine, text: str) -> ResultPage:
+    return read_results(text, engine.url, engine.layout)
 
 
 class TestTheBox:
@@ -93,35 +98,35 @@ class TestResultPages:
     def test_results_come_with_the_address_they_lead_to_and_without_advertisements(self, engine: str) -> None:
         address = "https://a.example/x?q=1&r=%C3%BC"
         hits = [Hit(url=address, title="A <b>", text="Some text"), Hit(url="http://b.example/", title="B")]
-        page = keyless.read_results(ENGINES[engine], pages.results(engine, "bridge", hits))
+        page = read(ENGINES[engine], pages.results(engine, "bridge", hits))
         assert page.found == "results"
-        assert page.sources == (
+        assert keyless.to_sources(page) == (
             Source(url=address, title="A <b>", description="Some text", provider="keyless"),
             Source(url="http://b.example/", title="B", provider="keyless"),
         )
 
     @pytest.mark.parametrize("engine", ENGINES)
     def test_a_check_for_humans_is_no_empty_list(self, engine: str) -> None:
-        assert keyless.read_results(ENGINES[engine], pages.check(engine, "bridge")).found == "blocked"
+        assert read(ENGINES[engine], pages.check(engine, "bridge")).found == "blocked"
 
     def test_the_check_of_an_edge_network_is_one_too(self) -> None:
         edge = "<html><head><title>Just a moment...</title></head><body><script>_cf_chl_opt={}</script></body></html>"
-        assert all(keyless.read_results(engine, edge).found == "blocked" for engine in ENGINES.values())
+        assert all(read(engine, edge).found == "blocked" for engine in ENGINES.values())
 
     @pytest.mark.parametrize("engine", ENGINES)
     @pytest.mark.parametrize("query", ["bridge", MARKERS])
     def test_an_honest_empty_page_is_an_empty_list(self, engine: str, query: str) -> None:
-        assert keyless.read_results(ENGINES[engine], pages.nothing(engine, query)).found == "nothing"
+        assert read(ENGINES[engine], pages.nothing(engine, query)).found == "nothing"
 
     @pytest.mark.parametrize("engine", ENGINES)
     def test_marker_words_in_a_query_or_a_result_block_nobody(self, engine: str) -> None:
         hit = Hit(url="https://a.example/anomaly.js?challenge-form", title=MARKERS, text=MARKERS)
-        page = keyless.read_results(ENGINES[engine], pages.results(engine, MARKERS, [hit]))
-        assert (page.found, len(page.sources)) == ("results", 1)
+        page = read(ENGINES[engine], pages.results(engine, MARKERS, [hit]))
+        assert (page.found, len(page.hits)) == ("results", 1)
 
     @pytest.mark.parametrize("text", ["", "not markup", "<html><body><p>Welcome to our new layout</p></body></html>", "[]"])
     def test_a_page_of_no_known_form_is_none_of_these(self, text: str) -> None:
-        assert all(keyless.read_results(engine, text).found == "unknown" for engine in ENGINES.values())
+        assert all(read(engine, text).found == "unknown" for engine in ENGINES.values())
 
     @pytest.mark.parametrize(
         ("engine", "within", "name", "value"),

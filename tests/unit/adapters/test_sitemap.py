@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared_worker import WORKER
 from upstreams.pages import Page, PagesSite, Served
 from upstreams.script import status
 from upstreams.serve import transport
 from websearch_adapters.crawl import sitemap
-from websearch_adapters.crawl.sitemap import SitemapReader, Sitemaps, read_sitemap
+from websearch_adapters.crawl.sitemap import Sitemaps
+from websearch_adapters.extract.sitemap import MAX_FILE_BYTES, MAX_FILE_URLS, SitemapReader, read_sitemap
 from websearch_adapters.http.pages import PageClient
 from websearch_core.errors import BadReply
 
@@ -101,6 +103,16 @@ class TestFiles:
         assert reader.close() == read_sitemap(body, URL)
 
     @pytest.mark.parametrize("filling", [b" ", b"a", b"\0", b"<urlset>" + b"a" * 100, b"<urlset>&"])
+    def test_an_address_without_end_is_none_and_the_addresses_of_a_file_have_an_end_together(self) -> None:
+        long = "/" + "a" * 8_000
+        assert read_sitemap(urlset("/a", "/" + "b" * 9_000, "/c").encode(), URL).pages == (
+            "https://example.org/a",
+            "https://example.org/c",
+        )
+        file = read_sitemap(urlset(*(f"{long}{number}" for number in range(1_500))).encode(), URL)
+        assert file.truncated
+        assert sum(map(len, file.pages)) < 11_000_000
+
     def test_a_large_file_of_anything_costs_no_more_than_its_length(self, filling: bytes) -> None:
         """Its pieces are never joined over and over: the work is counted, not the time."""
         reader, fed = SitemapReader(URL), 0
@@ -149,7 +161,7 @@ class TestFiles:
 
     def test_a_gzip_bomb_stops_at_the_limit(self) -> None:
         head = urlset("https://example.org/a").removesuffix("</urlset>").encode()
-        file = read_sitemap(gzip.compress(head + b" " * (sitemap.MAX_FILE_BYTES + 10)), URL)
+        file = read_sitemap(gzip.compress(head + b" " * (MAX_FILE_BYTES + 10)), URL)
         assert file.pages == ("https://example.org/a",)
         assert file.truncated
 
@@ -167,7 +179,7 @@ class TestFiles:
 class TestWalks:
     def over(self, pages: dict[str, Served]) -> Sitemaps:
         site = PagesSite({path: Page(page, "application/xml") if isinstance(page, str) else page for path, page in pages.items()})
-        return Sitemaps(PageClient(transport=transport(site)), lambda url: "/skip" not in url)
+        return Sitemaps(PageClient(transport=transport(site)), WORKER, lambda url: "/skip" not in url)
 
     async def test_an_index_is_followed_in_order_and_only_wanted_pages_are_kept(self) -> None:
         walk = self.over(
@@ -221,7 +233,7 @@ class TestWalks:
         assert walk.truncated
 
     async def test_a_file_that_goes_on_is_left_when_it_is_full(self) -> None:
-        """Nobody waits for its end, and no more than a piece of it is in memory."""
+        """Nobody waits for its end."""
 
         async def for_ever() -> AsyncIterator[bytes]:
             yield b"<urlset>"
@@ -235,9 +247,9 @@ class TestWalks:
             async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
                 return httpx.Response(200, content=for_ever())
 
-        walk = Sitemaps(PageClient(transport=Endless()), lambda _: True, most_pages=60_000)
+        walk = Sitemaps(PageClient(transport=Endless()), WORKER, lambda _: True, most_pages=60_000)
         await walk.read(["http://site.example/s.xml"])
-        assert len(walk.found) == sitemap.MAX_FILE_URLS
+        assert len(walk.found) == MAX_FILE_URLS
         assert walk.truncated
         assert len(sent) <= 102
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from websearch_core.errors import RequestRejected, Unreachable
+from websearch_core.errors import Declined, RequestRejected, Unreachable, WebSearchError
 from websearch_core.library import LibraryChange, ManageLibrary
 from websearch_core.progress import heard_by
 from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper
@@ -118,7 +119,14 @@ async def test_a_site_of_which_some_pages_fail_is_a_partial_success() -> None:
     change = await manage(FakeLibrary(), extractor, mapper).add_site(MapRequest(url=SITE))
     assert (change.status, change.added, change.partial) == ("partial_success", 1, True)
     assert change.error_detail is not None
-    assert [note.text for note in change.notes] == ["2 pages of the site could not be read"]
+    assert [(note.code, note.text) for note in change.notes] == [
+        ("pages_unreadable", "2 pages could not be read"),
+        ("page_unreadable", f"{SITE}/1: no route."),
+        (
+            "page_unreadable",
+            f"{SITE}/2: nothing readable was found at the address. Choose another address, or configure another reader.",
+        ),
+    ]
 
 
 async def test_a_site_of_which_no_page_can_be_read_is_an_error() -> None:
@@ -240,6 +248,79 @@ async def test_who_waits_is_told_how_far_it_has_come() -> None:
     with heard_by(lambda *step: steps.append(step)):
         await use.add_site(MapRequest(url=SITE))
     assert steps == [("reading pages", done, 20) for done in (0, 16, 20)]
+
+
+class Shelf:
+    """A folder in memory: the text of each file, or why it cannot be read; None for one without text."""
+
+    root = "file:///shelf"
+
+    def __init__(self, files: dict[str, str | WebSearchError | None]) -> None:
+        self.held = {f"{self.root}/{name}": what for name, what in files.items()}
+        self.stamp = "1"
+        self.reading = self.most = 0
+
+    def files(self) -> list[tuple[str, str]]:
+        return [(address, self.stamp) for address in self.held]
+
+    async def page(self, address: str, /) -> Page | None:
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        await asyncio.sleep(0)
+        self.reading -= 1
+        what = self.held[address]
+        if isinstance(what, WebSearchError):
+            raise what
+        return None if what is None else Page(url=address, text=what, provider="library")
+
+
+LOCKED = Declined("a.pdf is a PDF that asks for a password", provider="local", hint="Look for an open version.")
+
+
+async def test_files_are_read_four_at_a_time_and_a_folder_that_goes_in_whole_is_a_success() -> None:
+    shelf = Shelf({f"{number}.md": f"Text {number}." for number in range(60)} | {"blank.md": None})
+    assert await manage(FakeLibrary()).add_folder(shelf) == LibraryChange(added=60, total=60)
+    assert shelf.most == 4
+
+
+async def test_a_file_that_cannot_be_read_is_named_with_the_reason_and_the_way_out() -> None:
+    change = await manage(FakeLibrary()).add_folder(Shelf({"a.pdf": LOCKED, "b.md": "Text."}))
+    assert (change.status, change.partial, change.added, change.total) == ("partial_success", True, 1, 1)
+    assert change.next_action == "Look for an open version."
+    assert [(note.code, note.text, note.provider) for note in change.notes] == [
+        ("files_unreadable", "1 file could not be read", ""),
+        (
+            "file_unreadable",
+            "file:///shelf/a.pdf: a.pdf is a PDF that asks for a password. Look for an open version.",
+            "local",
+        ),
+    ]
+
+
+async def test_of_many_files_that_cannot_be_read_all_are_counted_and_twenty_named() -> None:
+    change = await manage(FakeLibrary()).add_folder(Shelf({f"{number}.pdf": LOCKED for number in range(70)} | {"b.md": "Text."}))
+    assert change.notes[0].text == "70 files could not be read"
+    assert [note.text.partition(": ")[0] for note in change.notes[1:]] == [f"file:///shelf/{number}.pdf" for number in range(20)]
+
+
+async def test_a_folder_of_which_no_file_can_be_read_is_an_error() -> None:
+    change = await manage(FakeLibrary()).add_folder(Shelf({"a.pdf": LOCKED}))
+    assert (change.status, change.error, change.total) == ("error", "local_declined", 0)
+    empty = await manage(FakeLibrary()).add_folder(Shelf({"blank.md": None}))
+    assert (empty.status, empty.error) == ("error", "empty_result")
+
+
+async def test_what_the_library_has_of_a_file_stays_until_the_file_can_be_read_again() -> None:
+    """It goes when the file says that it has no text."""
+    library, shelf = FakeLibrary(), Shelf({"a.pdf": "The ferry.", "b.md": "Text."})
+    use = manage(library)
+    await use.add_folder(shelf)
+    shelf.held[f"{shelf.root}/a.pdf"], shelf.stamp = LOCKED, "2"
+    change = await use.add_folder(shelf)
+    assert (change.status, change.removed, change.total) == ("partial_success", 0, 2)
+    assert len(await library.search("ferry")) == 1
+    shelf.held[f"{shelf.root}/a.pdf"] = None
+    assert (await use.add_folder(shelf)).removed == 1
 
 
 async def test_pages_are_removed_by_prefix() -> None:
