@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from websearch_adapters.extract.markup import text_of, words_of
+from websearch_adapters.extract.markup import letters_of, text_of, words_of
 from websearch_adapters.extract.names import GUTTER, role_of
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class _Renderer:
         inner = text.strip()
         if not inner:
             return " " if text else ""
-        apart = tag == "label"  # of tabs and fields; the distance between them is the style's
+        apart = tag == "label" or tag not in INLINE  # the distance between tabs, fields and boxes is the style's
         lead, trail = " " * (apart or text[0].isspace()), " " * (apart or text[-1].isspace())
         return f"{lead}{self._wrapped(element, tag, inner)}{trail}"
 
@@ -298,9 +298,9 @@ class _Renderer:
         ticks = "`" * (max((len(run) for run in _TICKS.findall(words)), default=0) + 1)
         pad = " " if words[0] == "`" or words[-1] == "`" else ""
         code = f"{ticks}{pad}{words}{pad}{ticks}"
-        link = element.find("a")
-        whole = link is not None and len(element) == 1 and not (element.text or "").strip() and not (link.tail or "").strip()
-        address = self._address(link.get("href") or "") if link is not None and whole else ""
+        links = element.findall(".//a")
+        whole = len(links) == 1 and letters_of(text_of(links[0])) == letters_of(words)
+        address = self._address(links[0].get("href") or "") if whole else ""
         return f"[{code}]({address})" if address else code
 
     def _address(self, reference: str) -> str:

@@ -15,7 +15,7 @@ from websearch_core.errors import NotAllowed
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["Element", "body_of", "parse", "remove", "select", "text_of", "words_of"]
+__all__ = ["Element", "body_of", "letters_of", "parse", "remove", "select", "text_of", "words_of"]
 
 Element: TypeAlias = "_Element"
 
@@ -81,6 +81,11 @@ def text_of(element: Element) -> str:
 def words_of(element: Element) -> str:
     """All text inside, on one line with single blanks."""
     return _BLANKS.sub(" ", text_of(element)).strip()
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, in lower case: what is left when signs and spacing are of no account."""
+    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def select(element: Element, path: str) -> list[Element]:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from websearch_adapters.extract import names
-from websearch_adapters.extract.markup import text_of
+from websearch_adapters.extract.markup import letters_of, text_of
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
@@ -180,8 +180,4 @@ def _is_slug(element: Element, identity: str) -> bool:
     if heading is None:
         return False
     words = text_of(heading).strip()
-    return _letters(words).startswith(_letters(identity)) and not names.JUNK_HEADING.match(words)
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
+    return letters_of(words).startswith(letters_of(identity)) and not names.JUNK_HEADING.match(words)

@@ -202,6 +202,21 @@ class TestInline:
         assert "![A diagram](https://docs.example.org/img/a.png) [Big](https://docs.example.org/big) Inline" in text
         assert "decor" not in text
 
+    @pytest.mark.parametrize(
+        ("code", "text"),
+        [
+            ('<code><a href="/f">run</a>()</code>', "[`run()`](https://docs.example.org/f)"),
+            ('<code>*<span><a href="/f">Tide</a></span></code>', "[`*Tide`](https://docs.example.org/f)"),
+            ('<code>Map&lt;<a href="/k">K</a>, <a href="/v">V</a>&gt;</code>', "`Map<K, V>`"),
+            ('<code>new <a href="/t">Tide</a>()</code>', "`new Tide()`"),
+        ],
+    )
+    def test_code_is_a_link_when_the_link_is_all_of_its_letters(self, code: str, text: str) -> None:
+        assert f"Call {text} now." in markdown(f"<p>Call {code} now.</p>{PROSE}")
+
+    def test_boxes_in_a_heading_do_not_run_into_its_words(self) -> None:
+        assert "#### fn f() -> bool where F: Fn\n" in markdown(f"<h4>fn f() -&gt; bool<div>where F: Fn</div></h4>{PROSE}")
+
 
 class TestChoosing:
     def test_boilerplate_goes_and_content_stays(self) -> None:
