@@ -62,7 +62,7 @@ _WESTERN = re.compile(rb"[\xc0\xc5\xe0\xe5]")
 """À, Å and their small letters; in Central European charsets two letters that hardly occur."""
 _C1 = re.compile(rb"[\x80-\x9f]")
 _HEADER = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META = re.compile(rb"<meta\s[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _XML = re.compile(rb"\A\s*<\?xml\s[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _LEGACY_RUN = re.compile(rb"[\x80-\xff][^<>\r\n]*")

@@ -26,8 +26,9 @@ _ENGINES = (
     " or contains(., 'renderMathInElement')]"
 )
 _TEX = (
-    r"\\\(([^$]{1,2000}?)\\\)|\\\[([^$]{1,2000}?)\\\]|\$\$([^$]{1,2000}?)\$\$"
-    r"|(\\begin\{(?P<name>(?:equation|align|gather|multline|eqnarray)\*?)\}.{1,2000}?\\end\{(?P=name)\})"
+    r"\\\(((?:\\\\|[^$\\]|\\(?!\()){1,2000}?)\\\)|\\\[((?:\\\\|[^$\\]|\\(?!\[)){1,2000}?)\\\]|\$\$([^$]{1,2000}?)\$\$"
+    r"|(\\begin\{(?P<name>(?:equation|align|gather|multline|eqnarray)\*?)\}(?:[^\\]|\\(?!begin\{(?P=name)\})){1,2000}?"
+    r"\\end\{(?P=name)\})"
 )
 _DELIMITED = re.compile(rf"{_TEX}|\A\$([^$]{{1,2000}})\$\Z", re.DOTALL)
 _WITH_DOLLARS = re.compile(rf"{_TEX}|(?<![\\$\w])\$(?=\S)([^$\n]{{1,300}}?)(?<=\S)\$(?![\w$])", re.DOTALL)

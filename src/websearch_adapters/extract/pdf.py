@@ -36,7 +36,7 @@ _SOFT_HYPHEN = re.compile(r"[\x02\ufffe](?:\r\n|\n)?")
 _BREAK = re.compile(r"\r\n|[\r\f]")
 _GAP = re.compile(r"\n{3,}")
 _NUMBER = re.compile(r"\d+")
-_MARK = re.compile(r"^(\s*)(#{1,6}(?=\s))", re.MULTILINE)
+_MARK = re.compile(r"^([ \t]*)(#{1,6}(?=\s))", re.MULTILINE)
 _DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 
 

@@ -60,19 +60,17 @@ LANGUAGES = {
 }  # fmt: skip
 
 _HTML_START = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|script|h1|div|table|p)[\s>]", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?><!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|script|h1|div|table|p)[\s>]", re.IGNORECASE | re.DOTALL
 )
-_WHOLE_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
+_WHOLE_PAGE = re.compile(rb"\s*+(?><!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
 """How a page begins that is one, whatever it is sent as; Markdown and code begin with a single tag, too."""
 _FEED_START = re.compile(rb"\s*<(?:rss\s[^>]*version|feed\s[^>]*xmlns|(?:\w+:)?RDF\s[^>]*xmlns)")
-_XML_HEAD = re.compile(
-    rb"\s*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\])?>|<\?[^>]*\?>|\s)*<([A-Za-z][\w:.-]*)", re.DOTALL
-)
-_MARKDOWN_TITLE = re.compile(r"^#\s+(.+?)\s*#*$", re.MULTILINE)
+_XML_HEAD = re.compile(rb"(?><!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?>|<\?.*?\?>|\s)*+<([A-Za-z][\w:.-]*)", re.DOTALL)
+_MARKDOWN_TITLE = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
-_FIELD = re.compile(r"^(title|date|lang|language):\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
+_FIELD = re.compile(r"^(title|date|lang|language):[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_LOOSE_MARK = re.compile(r"\s+([.,;:!?])")
+_LOOSE_MARK = re.compile(r"(?<!\s)\s++([.,;:!?])")
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -269,12 +267,13 @@ def _exact(text: str) -> float:
 def _markdown(text: str, url: str) -> TextDocument:
     """Front matter, where it is there, gives title, date and language; the text stays whole."""
     front = _FRONT_MATTER.match(text)
-    fields = {name.lower(): value for name, value in _FIELD.findall(front.group(1))} if front else {}
+    fields = {name.lower(): value.strip().strip("\"'") for name, value in _FIELD.findall(front.group(1))} if front else {}
     heading = _MARKDOWN_TITLE.search(text)
+    title = heading.group(1).rstrip().rstrip("#").rstrip() if heading else ""
     return TextDocument(
         kind="markdown",
         text=text.strip(),
-        title=(fields.get("title") or (heading.group(1) if heading else "") or _file_name(url))[:MAX_TITLE_CHARS],
+        title=(fields.get("title") or title or _file_name(url))[:MAX_TITLE_CHARS],
         published=day(fields.get("date", "")),
         language=fields.get("lang") or fields.get("language", ""),
         links=tuple(dict.fromkeys(Link(url=found) for found in urls.find_urls(text))),

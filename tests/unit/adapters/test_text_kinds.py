@@ -84,6 +84,29 @@ def test_bytes_and_content_type_together_say_what_it_is(body: bytes, content_typ
     assert kind_of(body, content_type, url) == kind
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "kind"),
+    [
+        (b"<!---->" * 600 + b"x", "text/html", "html"),
+        (b"<!-- a -->\n" * 300 + b"x", "text/plain", "text"),
+        (b"<?a?> <!-- b -->" * 200 + b"x", "application/xml", "xml"),
+        (b"<!DOCTYPE a [" * 200, "application/xml", "xml"),
+        (b"<!-- a -->" * 30 + b"<html>", "text/plain", "html"),
+    ],
+)
+def test_a_head_of_comments_is_read_once(body: bytes, content_type: str, kind: Kind) -> None:
+    """A pattern that tries every way to divide them would never come to an end."""
+    assert kind_of(body, content_type, URL) == kind
+
+
+def test_long_runs_of_blanks_are_read_once() -> None:
+    blanks = " " * 300_000
+    body = f"---\ntitle: 'a{blanks}b'\n---\n# a{blanks}b #\n".encode()
+    assert read_text(body, "", URL, "markdown").title == f"a{blanks}b"[:300]
+    feed = f"<rss version='2.0'><channel><title>T</title><description>&lt;b&gt;{blanks}x</description></channel></rss>"
+    assert read_text(feed.encode(), "", URL, "feed").text == "# T\n\nx"
+
+
 class TestFeedsInJson:
     FEED: ClassVar[dict[str, object]] = {
         "version": "https://jsonfeed.org/version/1.1",
