@@ -116,7 +116,7 @@ async def test_what_is_damaged_locked_or_pictures_is_told_file_by_file_and_the_r
     broken = {
         "damaged.docx": (PAPERS["ferry.docx"][:300], "no text"),
         "locked.pdf": (pdf([["Secret."]], encrypted=True), "locked.pdf is a PDF that asks for a password"),
-        "scan.pdf": (pdf([[]]), "scan.pdf is a PDF of 1 pages without text: pictures of pages"),
+        "scan.pdf": (pdf([[]]), "scan.pdf is a PDF of 1 page without text: pictures of pages"),
     }
     for name, (body, _) in broken.items():
         (folder / name).write_bytes(body)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from e2e.strangers import HONEST, PLACES, sending
+from e2e.test_reader_worker import children
+from e2e.wire import Wire, environment
 from websearch_adapters.extract.worker import Limits, Worker
 from websearch_core.errors import TooCostly
 
@@ -27,6 +29,13 @@ def test_our_own_process_loads_no_parser_wherever_the_text_comes_from() -> None:
     ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, env=environment)
     assert ran.stderr == ""
     assert json.loads(ran.stdout) == {"places": len(PLACES), "parsers": []}
+
+
+def test_a_server_that_has_read_nothing_has_no_process_for_it(tmp_path: Path) -> None:
+    with Wire(environment(tmp_path)) as server:
+        server.initialize()
+        assert server.tools()
+        assert children(server.process.pid) == set()
 
 
 @pytest.fixture

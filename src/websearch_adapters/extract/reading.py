@@ -177,7 +177,8 @@ def _pdf(document: Document, _kind: Kind) -> Reading:
     except pdf.UnreadableError as error:
         raise failure(BadReply, document, "sends a damaged PDF", DAMAGED) from error
     except pdf.NoTextError as error:
-        what = f"sends a PDF of {error.args[0]:,} pages without text: pictures of pages"
+        pages = error.args[0]
+        what = f"sends a PDF of {pages:,} page{'s' if pages != 1 else ''} without text: pictures of pages"
         raise failure(EmptyResult, document, what, "Reading it needs text recognition; look for another version.") from error
     return Reading(
         kind="pdf",
