@@ -15,7 +15,7 @@ __all__ = ["Fact", "agrees", "clashes", "facts", "sentences"]
 
 Day: TypeAlias = tuple[int, int, int]
 MAX_SENTENCE_CHARS = 1_200
-_SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？；!?]+[”’」』）]*|[;；](?=\s)|\n+|\|)")
+_SENTENCE_END = re.compile(r"(?:(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？；!?]+[”’」』）]*|[;；](?=\s)|\n+|\|)")
 _NOT_AN_END = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nr|Abs|Art|vs|ca|bzw|usw|etc|e\.g|i\.e|z\.B|approx|Inc|Ltd|Co)"
     r"|\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"

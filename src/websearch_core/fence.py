@@ -36,9 +36,8 @@ _JOINABLE = re.compile(
 )
 """Scripts and pictographs in which a joiner changes what one sees; anywhere else it only hides something."""
 _SELECTABLE = re.compile(r"[^\sA-Za-z]")
-_BRACKET = re.compile(
-    r"[<＜﹤‹〈〈⟨❮❬≺˂ᐸ«《]|&(?:(?:amp|#0*38|#x0*26);)*+(?:lt|#0*60|#x0*3c)\b;?|\\(?:u00|x)3c|%3c", re.IGNORECASE
-)
+_SIGNS = "<＜﹤‹〈〈⟨❮❬≺˂ᐸ«《"
+_BRACKET = re.compile(rf"[{_SIGNS}]|&(?:(?:amp|#0*38|#x0*26);)*+(?:lt|#0*60|#x0*3c)\b;?|\\(?:u00|x)3c|%3c", re.IGNORECASE)
 """What opens a tag, looks as if it did, or becomes what does when somebody decodes it."""
 _NAME = "untrusted"
 _TWINS = str.maketrans("υսʋᴜтτᴛпոηɴгᴦʀѕꜱеεᴇԁժᴅ", "uuuutttnnnnrrrsseeeddd")
@@ -112,6 +111,8 @@ def _begins_with_name(window: str) -> bool:
         return False
     found = 0
     for char in window:
+        if char in _SIGNS:  # which is looked at by itself
+            return False
         for letter in unicodedata.normalize("NFKD", char).casefold().translate(_TWINS):
             if not letter.isalpha():
                 continue

@@ -18,7 +18,7 @@ FEW = 5
 """An outline of fewer sections tells next to nothing."""
 MAX_NAMES = 12
 """Names that an error lists."""
-_MARKS = re.compile(r"[*_`~\\]|!?\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[*_`~\\]|!?\[([^\[\]]*)\]\([^()]*\)")
 _STEPS = re.compile(r"\s*(?:›|>|»|/)\s*")
 _NOT_SLUG = re.compile(r"[^\w]+")
 

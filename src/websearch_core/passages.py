@@ -117,7 +117,7 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,})[ \t]*$")
 _UNDERLINE_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4}
 _FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_TABLE_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +273,7 @@ def _shared(one: tuple[tuple[int, str], ...], other: tuple[tuple[int, str], ...]
     return one[:same]
 
 
-_ENDS = (re.compile(r"[\r\n]+"), re.compile(r"[.!?…]+\s+|[。！？；]+"), re.compile(r"\s+"))
+_ENDS = (re.compile(r"[\r\n]+"), re.compile(r"(?<![.!?…])[.!?…]++\s+|[。！？；]+"), re.compile(r"\s+"))
 
 
 def _cut(text: str, room: int) -> Iterator[str]:

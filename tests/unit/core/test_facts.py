@@ -101,3 +101,7 @@ def test_sentences_end_where_they_end(text: str, expected: list[str]) -> None:
 
 def test_long_text_without_an_end_is_cut() -> None:
     assert max(end - start for start, end in sentences("word " * 2_000)) <= 1_200
+
+
+def test_a_run_of_dots_is_looked_at_once() -> None:
+    assert [end for _, end in sentences("a" + "." * 300_000 + "b")][-1] == 300_002

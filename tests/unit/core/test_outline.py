@@ -141,3 +141,10 @@ def test_sections_tile_the_page_from_the_first_heading_on(lines: list[str]) -> N
         assert outline.find(known, one.number) == one
         inner = [other for other in known if other.number.startswith(f"{one.number}.")]
         assert all(one.start < other.start and other.start + other.chars <= one.start + one.chars for other in inner)
+
+
+def test_a_heading_of_brackets_is_read_once() -> None:
+    """Trying each of them as the start of a link took minutes."""
+    (section,) = outline.sections("# " + "[" * 150_000 + "\n\nText")
+    assert section.title.startswith("[[[")
+    assert outline.sections("# See [the docs](https://a.example) now")[0].title == "See the docs now"

@@ -136,3 +136,8 @@ def test_the_stretch_of_a_long_table_holds_the_lines_that_match() -> None:
 
 def test_a_stretch_of_one_endless_line_is_its_beginning() -> None:
     assert stretch("z" * 5_000, "z") == "z" * 1_200
+
+
+def test_long_runs_of_blanks_and_dots_are_read_once() -> None:
+    assert first_heading("| a |\n-" + " " * 150_000 + "x\n\n# Title") == "Title"
+    assert len(split("a" + "." * 150_000 + "b")) > 1
