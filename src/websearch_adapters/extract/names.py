@@ -56,8 +56,8 @@ ROLE_FLAGS = {
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
-    """Matches one of the alternatives as a whole word of a class list."""
-    return re.compile(rf"(?:^|[\s_-])(?:{'|'.join(alternatives)})(?:$|[\s_-])", re.IGNORECASE)
+    """For whole words in lower case: without regard to case a match takes twice as long."""
+    return re.compile("|".join(alternatives))
 
 
 NOISE_NAMES = _words(
@@ -87,7 +87,10 @@ CAPTIONS = _words(
     r"captions?|credits?|byline|dateline|timestamp|pub-?date|published|photo-?credit|wp-caption-text|kicker|dek|sub-?title",
     r"standfirst",
 )
-GUTTER = _words(r"linenos?|lineno|line-?numbers?(?:-rows)?|gutter|ln-num|hljs-ln-numbers|blob-num|lnt")
+GUTTER = re.compile(
+    r"(?:^|[\s_-])(?:linenos?|lineno|line-?numbers?(?:-rows)?|gutter|ln-num|hljs-ln-numbers|blob-num|lnt)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 JUNK_HEADING = re.compile(
     r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
     r"|more (?:from|stories|news|articles|posts|in|like)|most (?:read|popular)|share (?:this|on|via)|comments?"
@@ -111,8 +114,7 @@ _PAIRED = frozenset({
     "wp", "you",
 })  # fmt: skip
 """Words that mean something together with the next one."""
-_SPLIT = re.compile(r"[\s_-]+")
-_NO_NAME = re.compile(r"\S*[:\[/]\S*|\btoc-backref\b")
+_NO_NAME = re.compile(r"[:\[/]|^toc-backref$")
 """Classes that tell how a thing looks (`print:hidden`, `links-accent:underline`), and the one that docutils gives to headings."""
 _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
 
@@ -121,7 +123,8 @@ _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
 def flags_of(name: str) -> int:
     """What a class list says, as flags."""
     flags, last, before = 0, "", ""
-    for word in _SPLIT.split(_NO_NAME.sub("", name).lower()):
+    named = " ".join(word for word in name.lower().split() if not _NO_NAME.search(word))
+    for word in named.replace("-", " ").replace("_", " ").split():
         flags |= _flags_of_word(word)
         if last in _PAIRED:
             flags |= _flags_of_word(f"{last}-{word}")
@@ -133,21 +136,20 @@ def flags_of(name: str) -> int:
 
 @lru_cache(maxsize=16384)
 def _flags_of_word(word: str) -> int:
-    return sum(flag for pattern, flag in _FLAGS if pattern.fullmatch(word)) if word else 0
+    return sum(flag for pattern, flag in _FLAGS if pattern.fullmatch(word))
 
 
-@lru_cache(maxsize=4096)
 def parts_of(name: str) -> frozenset[str]:
     """The words of a class list: whole class names, and the words that these are made of."""
-    whole = (word for word in name.lower().split() if 2 < len(word) < 40)
-    return frozenset({*whole, *(word.lower() for word in _PART.findall(name))})
+    whole = [word for word in name.lower().split() if 2 < len(word) < 40]
+    return frozenset([*whole, *" ".join(_PART.findall(name)).lower().split()])
 
 
 @lru_cache(maxsize=4096)
 def score_of(name: str) -> tuple[float, float]:
     """The worst and the best that a word of a class list says."""
     scores = tokens()
-    found = [scores[word] for word in parts_of(name) if word in scores]
+    found = [scores[word] for word in parts_of(name) & scores.keys()]
     return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
 
 
