@@ -116,15 +116,15 @@ def _insert(parent: Element, at: int, text: str, pattern: re.Pattern[str]) -> st
     """Put the formulas into the parent from this place on; the text before the first one."""
     before, end, last = "", 0, None
     for match in pattern.finditer(text):
-        plain = text[end : match.start()]
+        formula, plain = parent.makeelement("math"), text[end : match.start()]
         if last is None:
             before = plain
+            parent.insert(at, formula)
         else:
+            last.addnext(formula)
             last.tail = plain
-        last = parent.makeelement("math")
-        _become(last, match)
-        parent.insert(at, last)
-        at, end = at + 1, match.end()
+        _become(formula, match)
+        last, end = formula, match.end()
     if last is None:
         return text
     last.tail = text[end:]
