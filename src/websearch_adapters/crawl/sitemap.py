@@ -7,13 +7,19 @@ number of files, levels of nesting.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from websearch_adapters.extract.reading import Document
-from websearch_adapters.extract.sitemap import MAX_FILE_BYTES, MAX_FILE_URLS, SitemapFile
+from websearch_adapters.extract.sitemap import (
+    MAX_FILE_BYTES,
+    MAX_FILE_URLS,
+    SNIFFED_HEAD_BYTES,
+    SitemapFile,
+    may_be_sitemap,
+)
 from websearch_core import urls
-from websearch_core.errors import NotAllowed, ProviderError
+from websearch_core.errors import BadReply, NotAllowed, ProviderError
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.worker import Worker
@@ -89,17 +95,12 @@ class Sitemaps:
         return file, await asyncio.to_thread(self._kept, file)
 
     async def _read_file(self, address: str) -> SitemapFile:
-        """What the file lists; it is not waited for once more has come than is taken of one."""
+        """What the file lists."""
         self._worker.warm()
-        parts, listed = list[bytes](), 0
         opened = self._pages.stream(address, accept=ACCEPT, max_bytes=MAX_FILE_BYTES, admit=self._admit)
         async with opened as (final_url, pieces):
-            async for piece in pieces:
-                parts.append(piece)
-                listed += piece.count(ADDRESS_END)
-                if listed > MAX_FILE_URLS:
-                    break
-        head, text = await self._worker.ask("sitemap", Document(body=b"".join(parts), url=final_url))
+            body = await _taken(pieces)
+        head, text = await self._worker.ask("sitemap", Document(body=body, url=final_url))
         addresses = text.decode("utf-8", "surrogatepass").split("\n") if text else []
         pages, nested = addresses[: head["pages"]], addresses[head["pages"] :]
         return SitemapFile(pages=tuple(pages), nested=tuple(nested), truncated=head["truncated"])
@@ -114,3 +115,23 @@ class Sitemaps:
                 self.truncated = True
                 return
             self.found.setdefault(key, address)
+
+
+async def _taken(pieces: AsyncIterator[bytes]) -> bytes:
+    """The body, as far as it is read: no further once it lists more than is taken of a file.
+
+    Raises:
+        BadReply: it does not begin like a sitemap.
+    """
+    parts, size, listed, sniffed = list[bytes](), 0, 0, False
+    async for piece in pieces:
+        parts.append(piece)
+        size += len(piece)
+        listed += piece.count(ADDRESS_END)
+        if size >= SNIFFED_HEAD_BYTES and not sniffed:
+            sniffed = True
+            if not may_be_sitemap(b"".join(parts)):
+                raise BadReply("the sitemap is not one: it begins like something else")
+        if listed > MAX_FILE_URLS:
+            break
+    return b"".join(parts)

@@ -19,7 +19,15 @@ from websearch_core.errors import BadReply
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["MAX_FILE_BYTES", "MAX_FILE_URLS", "SitemapFile", "SitemapReader", "read_sitemap"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "MAX_FILE_URLS",
+    "SNIFFED_HEAD_BYTES",
+    "SitemapFile",
+    "SitemapReader",
+    "may_be_sitemap",
+    "read_sitemap",
+]
 
 MAX_FILE_BYTES = 50 * 1024 * 1024
 MAX_FILE_URLS = 50_000
@@ -41,6 +49,18 @@ ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
 CONTAINERS = frozenset({"url", "sitemap", "item", "entry"})
 _BARE_AMPERSAND = re.compile(rb"&(?!#?[A-Za-z0-9]{1,10};)")
 """In addresses that nobody escaped; a parser would drop the rest of the parameter."""
+
+
+SNIFFED_HEAD_BYTES = 65_536
+_ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s/>]", re.IGNORECASE)
+
+
+def may_be_sitemap(head: bytes) -> bool:
+    """Whether a file that begins like this can be one; by its first 64 KiB nobody has to load a large page that is none."""
+    text = head.lstrip(BLANK)
+    if text.startswith(b"<"):
+        return _ROOT.search(text) is not None
+    return head.startswith((GZIP, *WIDE)) or b"http" in text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from upstreams.script import status
 from upstreams.serve import transport
 from websearch_adapters.crawl import sitemap
 from websearch_adapters.crawl.sitemap import Sitemaps
-from websearch_adapters.extract.sitemap import MAX_FILE_BYTES, MAX_FILE_URLS, SitemapReader, read_sitemap
+from websearch_adapters.extract.sitemap import MAX_FILE_BYTES, MAX_FILE_URLS, SitemapReader, may_be_sitemap, read_sitemap
 from websearch_adapters.http.pages import PageClient
 from websearch_core.errors import BadReply
 
@@ -231,6 +231,40 @@ class TestWalks:
         await walk.read(["http://site.example/s.xml"])
         assert len(walk.found) == sitemap.MAX_FILES - 1
         assert walk.truncated
+
+    @pytest.mark.parametrize("piece", [b"<html><p>a page</p>", b"x"], ids=["a page", "anything"])
+    async def test_what_does_not_begin_like_a_sitemap_is_left_at_once(self, piece: bytes) -> None:
+        sent: list[int] = []
+
+        async def for_ever() -> AsyncIterator[bytes]:
+            for number in itertools.count():
+                sent.append(number)
+                yield piece * (16_384 // len(piece))
+
+        class Endless(httpx.AsyncBaseTransport):
+            async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+                return httpx.Response(200, content=for_ever())
+
+        walk = Sitemaps(PageClient(transport=Endless()), WORKER, lambda _: True)
+        await walk.read(["http://site.example/s.xml"])
+        assert walk.unreadable == ["http://site.example/s.xml"]
+        assert len(sent) < 10
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            b"\xef\xbb\xbf\n<?xml version='1.0'?><!-- made by hand --><URLSET>",
+            b"<sm:sitemapindex xmlns:sm='x'>",
+            b"<rss version='2.0'>",
+            b"<feed>",
+            b"<rdf:RDF>",
+            b"\n https://a.example/",
+            b"\x1f\x8b\x08",
+            "<urlset>".encode("utf-16"),
+        ],
+    )
+    def test_every_form_of_a_sitemap_begins_like_one(self, head: bytes) -> None:
+        assert may_be_sitemap(head)
 
     async def test_a_file_that_goes_on_is_left_when_it_is_full(self) -> None:
         """Nobody waits for its end."""
