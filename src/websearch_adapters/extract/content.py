@@ -109,7 +109,7 @@ def _layout(root: Element, survey: Survey, about: Metadata, url: str) -> Layout:
 def _says_article(root: Element, about: Metadata) -> bool:
     if about.og_type in {"article", "blog", "news"} or any(name.endswith(("Article", "BlogPosting")) for name in about.types):
         return True
-    return root.find(".//*[@itemprop='articleBody']") is not None
+    return bool(select(root, "//@itemprop[.='articleBody']"))
 
 
 def main_content(root: Element, about: Metadata, url: str) -> Element:

@@ -47,7 +47,7 @@ def rows(survey: Survey, verdict: Verdict, page: list[float], title: str) -> tup
         return [], []
     whole, all_prose = max(1, survey.total[0]), max(1, survey.prose[0])
     inside = _inside(survey, whole, all_prose)
-    around = _around(survey, inside)
+    around = _around(survey, inside, blocks)
     densest = _densest(survey, 0.7 * all_prose)
     dense = range(densest, survey.end[densest])
     facts = [*page, *_facts(survey, verdict, densest, len(blocks))]
@@ -76,7 +76,7 @@ def rows(survey: Survey, verdict: Verdict, page: list[float], title: str) -> tup
             (seen - heading_at) / whole if heading_at >= 0 else -2, survey.depth[box],
             flag & names.HEADER != 0, flag & names.FOOTER != 0, flag & (names.MAIN | names.ARTICLE), flag & names.ITEM != 0,
             flag & names.LINK != 0, flag & (names.COMMENT | names.POST), flag & names.FORM != 0,
-            survey.low[box], survey.high[box], survey.score[box], *inside[box], *around[box], *before[at], *after[at], fates[at],
+            survey.low[box], survey.high[box], survey.score[box], *inside[box], *around[at], *before[at], *after[at], fates[at],
             box in dense, junk, junk_heading, min(since, 20), level,
             chars < 400 and _LEGAL.search(lowered) is not None, seen_prose / all_prose,
             chars > 8 and lowered in titled, *facts,
@@ -97,11 +97,12 @@ def _inside(survey: Survey, whole: int, all_prose: int) -> list[Near]:
     ]
 
 
-def _around(survey: Survey, inside: list[Near]) -> list[Near]:
-    """Of each box: the same of the box around it, and some of the two around that."""
+def _around(survey: Survey, inside: list[Near], blocks: list[int]) -> list[Near]:
+    """Of each block: the same of the box around it, and some of the two around that."""
     found: list[Near] = []
     parent = [0, *survey.parent[1:]]
-    for up in parent:
+    for box in blocks:
+        up = parent[box]
         above = parent[up]
         far = parent[above]
         found.append((*inside[up], inside[above][1], inside[above][2], inside[above][4], inside[far][1], inside[far][2]))

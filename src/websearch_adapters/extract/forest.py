@@ -7,8 +7,8 @@ development pages of the Web Content Extraction Benchmark (CC BY 4.0), and on no
 from __future__ import annotations
 
 import json
+import pkgutil
 from functools import cache
-from importlib import resources
 from math import exp
 from typing import Any, TypeAlias
 
@@ -54,5 +54,5 @@ def _node(node: Any) -> Node:
 
 @cache
 def _weights() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((resources.files(__package__) / "weights.json").read_text("utf-8"))
+    found: dict[str, Any] = json.loads(pkgutil.get_data(__name__, "weights.json") or b"")
     return found

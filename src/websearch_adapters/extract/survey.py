@@ -45,13 +45,9 @@ class Survey:
         self.names: list[str] = []
         self.parent: list[int] = []
         self.end: list[int] = []
-        self.depth: list[int] = []
         self.own_flags: list[int] = []
-        self.flags: list[int] = []
-        """The flags of the box and of all around it."""
         self.low: list[float] = []
         self.high: list[float] = []
-        self.score: list[float] = []
         self.own_anchors: list[int] = []
         self.own_linked: list[int] = []
         self.drops: list[Element] = []
@@ -63,6 +59,7 @@ class Survey:
         self.own = [" ".join("".join(found).split()) if found else "" for found in self._parts]
         self._parts.clear()
         self.size = [len(text) for text in self.own]
+        self._inherit()
         self._sum()
 
     def _visit(self, element: Element, box: int, in_link: bool, level: int) -> None:
@@ -124,19 +121,8 @@ class Survey:
         if in_link:
             flags |= names.LINK
         self.own_flags.append(flags)
-        score = low + high
-        if above >= 0:
-            flags |= self.flags[above]
-            score += self.score[above]
-            self.low.append(min(low, self.low[above]))
-            self.high.append(max(high, self.high[above]))
-            self.depth.append(self.depth[above] + 1)
-        else:
-            self.low.append(low)
-            self.high.append(high)
-            self.depth.append(0)
-        self.flags.append(flags)
-        self.score.append(score)
+        self.low.append(low)
+        self.high.append(high)
         self.boxes.append(element)
         self.tags.append(tag)
         self.names.append(name)
@@ -148,7 +134,24 @@ class Survey:
         self.own_anchors.append(0)
         return len(self.boxes) - 1
 
+    def _inherit(self) -> None:
+        """Give each box what holds of it for being inside of others."""
+        parent, low, high = self.parent, self.low, self.high
+        self.flags = flags = self.own_flags[:]
+        self.score = score = [worst + best for worst, best in zip(low, high, strict=True)]
+        self.depth = depth = [0] * len(parent)
+        for box in range(1, len(parent)):
+            above = parent[box]
+            flags[box] |= flags[above]
+            score[box] += score[above]
+            depth[box] = depth[above] + 1
+            if low[above] < low[box]:
+                low[box] = low[above]
+            if high[above] > high[box]:
+                high[box] = high[above]
+
     def _sum(self) -> None:
+        """Give each box what all of the boxes inside have."""
         size, tags, parent = self.size, self.tags, self.parent
         self.own_linked = own_linked = [min(pair) for pair in zip(self.own_linked, size, strict=True)]
         self.total = total = size[:]
