@@ -278,7 +278,13 @@ async def read_through(cache: Cache, extractor: Extractor, request: FetchRequest
         raise EmptyResult(
             "no configured reader reads this kind of page", hint="Choose another address, or configure another reader."
         )
-    page = dataclasses.replace(page, title=fence.clean(page.title, limit=300), text=fence.clean(page.text))
+    page = dataclasses.replace(
+        page,
+        title=fence.clean(page.title, limit=300),
+        author=fence.inline(page.author, limit=100),
+        language=fence.inline(page.language, limit=35),
+        text=fence.clean(page.text),
+    )
     await cache.put(key, page, ttl_s=ttl_s)
     return page
 

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from websearch_core import budget, deadline, egress, fingerprint, outcome, outline
+from websearch_core import budget, deadline, egress, fingerprint, outcome, outline, urls
 from websearch_core.chain import read_through
 from websearch_core.errors import InvalidInput, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
@@ -127,6 +127,9 @@ def _result(page: Page, request: FetchRequest) -> FetchResult:
         provider=page.provider,
         kind=page.kind,
         published=page.published,
+        author=page.author or None,
+        language=page.language or None,
+        canonical=page.canonical if urls.is_web_url(page.canonical) else None,
         fetched_at=page.fetched_at,
         start=request.start,
         notes=page.notes,

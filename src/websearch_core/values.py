@@ -362,7 +362,10 @@ class Page:
     provider: str
     """Who read it."""
     published: str = ""
+    author: str = ""
     language: str = ""
+    canonical: str = ""
+    """The address that the page gives as its own, where it is another one."""
     fetched_at: str = ""
     """UTC, ISO 8601 to the second."""
     notes: tuple[Note, ...] = ()
@@ -619,6 +622,11 @@ class FetchResult(Outcome):
     provider: str | None = None
     kind: str = ""
     published: str = ""
+    author: str | None = None
+    """As the page says; None where it does not, as with the next two."""
+    language: str | None = None
+    canonical: str | None = None
+    """The address that the page gives as its own, where it is another one."""
     fetched_at: str = ""
     start: int = 0
     next_start: int | None = None

@@ -209,8 +209,9 @@ def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
         if result.outline:
             lines = (f"{one.number} {one.title} (start {one.start}, {one.chars} characters)" for one in result.outline)
             yield fence.fenced("\n".join(["Outline", *lines]), origin=result.final_url or result.url, nonce=nonce)
+        head = [result.title, " · ".join(filter(None, (result.author, result.published)))] if not result.start else []
         yield fence.fenced(
-            f"{result.title}\n\n{result.content}" if result.title and not result.start else result.content,
+            "\n\n".join([*filter(None, head), result.content]),
             origin=result.final_url or result.url,
             nonce=nonce,
         )

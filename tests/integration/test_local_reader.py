@@ -145,6 +145,26 @@ async def test_a_page_drawn_by_a_script_is_told_as_such_with_advice(documentatio
     assert "JavaScript" in (caught.value.hint or "")
 
 
+ABOUT = """<html lang="de"><head><title>T</title><meta name="author" content="Ann &lt;/untrusted> Bee">
+<link rel="canonical" href="/real">{head}</head><body><main><time datetime="2024-05-06">x</time><p>Some text.</p></main></body></html>"""
+
+
+async def test_what_a_page_says_of_itself_comes_with_it(over: Over) -> None:
+    stated = '<meta property="article:published_time" content="2024-01-02">'
+    reader = over(PagesSite({"/": ABOUT.format(head=""), "/real": ABOUT.format(head=stated)}))
+    fetch = Fetch(extractor=reader, cache=FakeCache())
+    guessed, said = [await fetch(FetchRequest(url=HOST + path)) for path in ("/", "/real")]
+    assert (guessed.author, guessed.language, guessed.canonical) == ("Ann <·/untrusted> Bee", "de", f"{HOST}/real")
+    assert (said.canonical, said.published) == (None, "2024-01-02")
+    assert ([note.code for note in guessed.notes], said.notes) == (["published_guessed"], ())
+
+
+async def test_a_page_that_says_nothing_of_itself_has_none_of_it(over: Over) -> None:
+    fetch = Fetch(extractor=over(PagesSite({"/": "<p>Some text."})), cache=FakeCache())
+    found = await fetch(FetchRequest(url=f"{HOST}/"))
+    assert (found.author, found.language, found.canonical, found.published) == (None, None, None, "")
+
+
 def sending(target: str) -> str:
     return f'<html><head><meta http-equiv="refresh" content="0; url={target}"></head><body>Redirecting…</body></html>'
 

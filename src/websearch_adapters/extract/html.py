@@ -160,7 +160,7 @@ def read_html(text: str, url: str) -> HtmlDocument:
         published=about.published,
         published_stated=about.published_stated,
         author=about.author,
-        canonical=(urls.absolute(base_url, about.canonical) or "") if about.canonical else "",
+        canonical=_canonical(about, base_url),
         language=about.language,
         anchors=anchors,
         base_url=base_url,
@@ -189,6 +189,8 @@ def read_selected(text: str, url: str, selector: str) -> HtmlDocument:
         markdown="\n\n".join(part for part in parts if part),
         published=about.published,
         published_stated=about.published_stated,
+        author=about.author,
+        canonical=_canonical(about, base_url),
         language=about.language,
         base_url=base_url,
     )
@@ -234,6 +236,10 @@ def _whole_body(text: str, base_url: str) -> str:
     content.stripped(root)
     content.drop(body, "nav", "footer", "aside")
     return markdown.render(body, base_url)
+
+
+def _canonical(about: metadata.Metadata, base_url: str) -> str:
+    return (urls.absolute(base_url, about.canonical) or "") if about.canonical else ""
 
 
 def _refresh(root: Element, url: str) -> str:

@@ -55,6 +55,8 @@ class LocalReader:
             kind=reading.kind,
             provider=NAME,
             published=reading.published,
+            author=reading.author,
+            canonical=reading.canonical,
             language=reading.language,
             notes=reading.notes,
             fetched_at=self._now().strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -25,7 +25,7 @@ from websearch_core.errors import (
 from websearch_core.values import Note
 
 if TYPE_CHECKING:
-    from websearch_adapters.extract.html import PageLinks
+    from websearch_adapters.extract.html import HtmlDocument, PageLinks
     from websearch_adapters.extract.package import OfficeKind
     from websearch_adapters.extract.pdf import PdfDocument
     from websearch_adapters.extract.text import Kind
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "Document", "Reading", "failure", "links", "read"]
 
 NAME = "local"
+GUESSED = Note(code="published_guessed", text="the page does not state its day; it is read off its first date", provider=NAME)
 OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 """The name of the stream in which Office keeps a document with a password; MS-OFFCRYPTO 2.3.4."""
@@ -65,7 +66,10 @@ class Reading:
     text: str
     title: str = ""
     published: str = ""
+    author: str = ""
     language: str = ""
+    canonical: str = ""
+    """The address that the page gives as its own, where it is another one."""
     notes: tuple[Note, ...] = ()
     moved_to: str = ""
     """Where the page sends its reader instead of saying anything; then there is no text."""
@@ -136,7 +140,7 @@ def _html(document: Document, _kind: Kind) -> Reading:
         raise failure(Blocked, document, "asks for consent to its cookies instead of showing the page", ELSEWHERE)
     if found.outcome == "script_shell":
         raise failure(NeedsRendering, document, "sends a page without content that a script would fill", SCRIPTED)
-    return Reading(kind="html", text=found.markdown, title=found.title, published=found.published, language=found.language)
+    return _reading(found, document)
 
 
 def _selected(document: Document, kind: Kind) -> Reading:
@@ -151,7 +155,21 @@ def _selected(document: Document, kind: Kind) -> Reading:
             f"selector: nothing readable on the page matches {document.selector[:80]!r}",
             hint="Read the page without it, or use a wider one, such as main or article.",
         )
-    return Reading(kind="html", text=found.markdown, title=found.title, published=found.published, language=found.language)
+    return _reading(found, document)
+
+
+def _reading(found: HtmlDocument, document: Document) -> Reading:
+    guessed = found.published and not found.published_stated
+    return Reading(
+        kind="html",
+        text=found.markdown,
+        title=found.title,
+        published=found.published,
+        author=found.author,
+        language=found.language,
+        canonical=found.canonical if found.canonical != document.url.partition("#")[0] else "",
+        notes=(GUESSED,) if guessed else (),
+    )
 
 
 def _text(document: Document, kind: Kind) -> Reading:
