@@ -29,6 +29,8 @@ _BLANKS = "\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _HIDING = re.compile(f"[{_DIRECTIONS}{_BLANKS}{_JOINERS}{_SELECTORS}]+")
+_UNCLEAN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_DIRECTIONS}{_BLANKS}{_JOINERS}{_SELECTORS}]")
+"""Whatever `clean` looks for; most texts hold none of it."""
 _SELECTOR, _JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
 _JOINABLE = re.compile(
     "[\u0600-\u077f\u07c0-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u18af\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f"
@@ -54,6 +56,8 @@ def clean(text: str, *, limit: int | None = None) -> str:
     Line ends of every kind become LF, tabs stay; so do joiners inside of the scripts and pictographs that need them. What a
     terminal would take for a command goes with its payload, whether it is closed or not. `limit` cuts to that many characters.
     """
+    if _UNCLEAN.search(text) is None:
+        return text if limit is None else text[:limit]
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     for end in _LINE_ENDS:
         text = text.replace(end, "\n")

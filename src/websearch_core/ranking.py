@@ -49,7 +49,7 @@ NEXT_OF_HOST = 0.85
 """What each further page of a host is worth beside the first."""
 SAME_TITLE_TERMS = 5
 SAME_STORY_DAYS = 7
-_SENTENCE = re.compile(r"[^.!?。！？]*(?:[.!?](?=\s|$)|[。！？]|$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
 _ASKS = re.compile(r"[?？]\s*$")
 _SIGNS = re.compile(r"[/_.?=&-]+")
 _FIGURE = re.compile(r"\d+(?:[.,:/年月日-]\d+)*")
@@ -137,43 +137,42 @@ class Ranking:
 # --- the four things ----------------------------------------------------------------------------------------------
 
 
+class _Sentence:
+    """A sentence, with what is asked of it more than once."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self.figures = frozenset(_FIGURE.findall(text))
+        self.asks = _ASKS.search(text) is not None
+
+
 class _Page:
     """A found page, with what is asked of it more than once."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.host = urls.host(source.url)
-        self.told = [_Told(sentence) for sentence in _told(source)]
+        self.title = _Sentence(source.title)
+        self.sentences = [_Sentence(text) for text in _SENTENCE_END.split(source.description)]
 
     @cached_property
-    def title(self) -> list[str]:
-        """The title's words."""
-        return words_of(self.source.title)
-
-    @cached_property
-    def asks(self) -> bool:
-        """Whether the title is a question."""
-        return _ASKS.search(self.source.title) is not None
+    def told(self) -> list[_Sentence]:
+        """Title and sentences that state something; a question repeated is no answer."""
+        return [one for one in (self.title, *self.sentences) if not one.asks]
 
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each word stands in its title, which counts twice, its told sentences and its address."""
         address = words_of(_SIGNS.sub(" ", self.source.url.partition("://")[2]))
-        title = [] if self.asks else self.title * (TITLE_REPEATS - 1)
+        title = [] if self.title.asks else self.title.words * (TITLE_REPEATS - 1)
         return Counter(chain(address, title, *(sentence.words for sentence in self.told)))
 
     @cached_property
     def sketch(self) -> Sketch:
         """Of its text."""
-        return sketch(self.source.content or self.source.description)
-
-
-class _Told:
-    """A sentence that states something."""
-
-    def __init__(self, text: str) -> None:
-        self.words = words_of(text)
-        self.figures = frozenset(_FIGURE.findall(text))
+        if self.source.content:
+            return sketch(self.source.content)
+        return sketch(self.source.description, [word for sentence in self.sentences for word in sentence.words])
 
 
 class _Asked:
@@ -199,7 +198,7 @@ class _Asked:
         whole = math.fsum(self._rarity.values()) or 1.0
         return max((self._covers(sentence) / whole for sentence in page.told), default=0.0)
 
-    def _covers(self, sentence: _Told) -> float:
+    def _covers(self, sentence: _Sentence) -> float:
         covered = math.fsum(self._rarity[term] for term in self.terms.intersection(sentence.words))
         lacks = self._wants_figure and not sentence.figures - self._figures
         return covered * (2 / 3 if lacks else 1.0)
@@ -216,12 +215,6 @@ def _weight(having: Sequence[bool]) -> float:
         return 0.0
     odds = (good + 0.5) * (pages - often - first + good + 0.5) / ((often - good + 0.5) * (first - good + 0.5))
     return max(math.log(odds), LEAST_WEIGHT)
-
-
-def _told(source: Source) -> list[str]:
-    """The sentences of title and snippet that state something; a question repeated is no answer."""
-    text = [source.title, *_SENTENCE.findall(source.description)]
-    return [sentence for sentence in text if sentence.strip() and not _ASKS.search(sentence)]
 
 
 def _freshness(source: Source, today: date, half_life_days: int) -> float:
@@ -293,15 +286,15 @@ def _is_copy(page: _Page, other: _Page, asked: frozenset[str]) -> bool:
 
 
 def _other_titles(page: _Page, other: _Page) -> bool:
-    return bool(page.source.title and other.source.title) and page.title != other.title
+    return bool(page.source.title and other.source.title) and page.title.words != other.title.words
 
 
 def _same_headline(page: _Page, other: _Page, asked: frozenset[str]) -> bool:
     """Whether both have one long title that says more than the question, on different hosts."""
-    if page.host == other.host or page.asks:
+    if page.host == other.host or page.title.asks:
         return False
-    words = frozenset(page.title)
-    return len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 2 and words == frozenset(other.title)
+    words = frozenset(page.title.words)
+    return len(words) >= SAME_TITLE_TERMS and len(words - asked) >= 2 and words == frozenset(other.title.words)
 
 
 def _same_days(source: Source, other: Source) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -43,10 +43,10 @@ class Sketch:
         return _simhash(_hash(" ".join(shingle)) for shingle in self.shingles.elements())
 
 
-def sketch(text: str) -> Sketch:
-    """The sketch of a text's first 12,000 characters."""
+def sketch(text: str, words: Sequence[str] | None = None) -> Sketch:
+    """The sketch of a text's first 12,000 characters; `words` are those of a shorter one where they are known."""
     text = text[:MAX_CHARS]
-    words = words_of(text)
+    words = words_of(text) if words is None else words
     return Sketch(shingles=Counter(zip(words, words[1:], words[2:], strict=False)), figures=frozenset(_FIGURE.findall(text)))
 
 

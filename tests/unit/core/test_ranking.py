@@ -40,6 +40,13 @@ def test_the_page_that_answers_comes_before_pages_that_repeat_the_question() -> 
     assert order([bait, bait, answer])[0] == "https://answer.example/"
 
 
+@pytest.mark.parametrize("figure", ["3.5 years", "8:30 on 3.5.2026", "9.30, says town.example"])
+def test_a_point_inside_of_a_word_or_figure_ends_no_sentence(figure: str) -> None:
+    other = page("https://a.example/", "", "The Halden Bridge is long.")
+    whole = page("https://b.example/", "", f"The Halden Bridge did reopen to traffic after {figure}.")
+    assert order([other, whole])[0] == "https://b.example/"
+
+
 def test_chinese_is_matched_by_its_characters() -> None:
     other = page("https://a.example/", "石云大桥", "石云大桥全长三百米。")
     right = page("https://b.example/", "城石大桥", "城石大桥于2026年5月3日恢复通车。")
