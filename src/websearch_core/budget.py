@@ -304,7 +304,7 @@ def _lean(base: L, room: int) -> L:
     notes = base.notes
     while base.notes and json_chars(base) > room:
         base = dataclasses.replace(base, notes=base.notes[:-1])
-    if json_chars(base) > room and base.error_detail is not None:
+    if base.error_detail is not None and json_chars(base) > room:
         base = dataclasses.replace(base, error_detail=dataclasses.replace(base.error_detail, diagnostics={}))
     left_out = len(notes) - len(base.notes)
     return _noted(base, f"{left_out} notes left out") if left_out else base
@@ -321,13 +321,13 @@ def _headers(sources: tuple[Source, ...], room: int) -> tuple[tuple[Source, ...]
             if kept
             else (whole, dataclasses.replace(whole, description=""), Source(url=source.url, provider=source.provider))
         )
-        fitting = next((form for form in forms if json_chars(form) + 1 <= room), None)
+        fitting = next(((form, cost) for form in forms if (cost := json_chars(form) + 1) <= room), None)
         if fitting is None and kept:
             break
         passed += 1
         if fitting is not None:
-            kept.append(fitting)
-            room -= json_chars(fitting) + 1
+            kept.append(fitting[0])
+            room -= fitting[1]
     return tuple(kept), passed
 
 

@@ -339,7 +339,12 @@ def words_of(text: str) -> list[str]:
     """
     words: list[str] = []
     for unspaced, part in _parts(text):
-        words += _pairs(part, last=True) if unspaced else _identifier(part)
+        if unspaced:
+            words += _pairs(part, last=True)
+        elif part.isalpha() and part[1:].islower():  # most are plain, and have no joint to look for
+            words.append(part.casefold()[:MAX_WORD_CHARS])
+        else:
+            words += _identifier(part)
     return words
 
 
@@ -416,8 +421,6 @@ def _folded(text: str) -> str:
 
 def _identifier(chunk: str) -> list[str]:
     """`parseHTML` → parsehtml, parse, html; a plain word → itself."""
-    if chunk.isalpha() and chunk[1:].islower():  # most are plain, and have no joint to look for
-        return [chunk.casefold()[:MAX_WORD_CHARS]]
     chunk = chunk.strip(".-")
     whole = chunk.casefold()[:MAX_WORD_CHARS]
     parts = [part.casefold()[:MAX_WORD_CHARS] for part in _JOINT.split(chunk) if part]

@@ -50,7 +50,7 @@ NEXT_OF_HOST = 0.85
 SAME_TITLE_TERMS = 5
 SAME_STORY_DAYS = 7
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
-_ASKS = re.compile(r"[?？]\s*$")
+_ASKS = ("?", "？")
 _SIGNS = re.compile(r"[/_.?=&-]+")
 _FIGURE = re.compile(r"\d+(?:[.,:/年月日-]\d+)*")
 _WANTS_FIGURE = re.compile(
@@ -143,7 +143,7 @@ class _Sentence:
     def __init__(self, text: str) -> None:
         self.words = words_of(text)
         self.figures = frozenset(_FIGURE.findall(text))
-        self.asks = _ASKS.search(text) is not None
+        self.asks = text.rstrip().endswith(_ASKS)
 
 
 class _Page:
@@ -154,6 +154,17 @@ class _Page:
         self.host = urls.host(source.url)
         self.title = _Sentence(source.title)
         self.sentences = [_Sentence(text) for text in _SENTENCE_END.split(source.description)]
+
+    def fill(self, copy: _Page) -> None:
+        """Take what this page lacks from a copy; it is compared by its own text as before."""
+        own, other = self.source, copy.source
+        self.title = self.title if own.title else copy.title
+        self.source = dataclasses.replace(
+            own,
+            title=own.title or other.title,
+            description=own.description or other.description,
+            published=own.published or other.published,
+        )
 
     @cached_property
     def told(self) -> list[_Sentence]:
@@ -270,12 +281,11 @@ def _folded(pages: Sequence[_Page], scores: Sequence[float], asked: frozenset[st
     kept: list[tuple[float, _Page]] = []
     for number in sorted(range(len(pages)), key=lambda number: (-scores[number], number)):
         page = pages[number]
-        at = next((at for at, (_, other) in enumerate(kept) if _is_copy(page, other, asked)), None)
-        if at is None:
+        original = next((other for _, other in kept if _is_copy(page, other, asked)), None)
+        if original is None:
             kept.append((scores[number], page))
         else:
-            score, other = kept[at]
-            kept[at] = (score, _Page(_filled(other.source, page.source)))
+            original.fill(page)
     return kept, len(pages) - len(kept)
 
 
@@ -302,15 +312,6 @@ def _same_days(source: Source, other: Source) -> bool:
         return True
     apart = date.fromisoformat(source.published) - date.fromisoformat(other.published)
     return abs(apart.days) <= SAME_STORY_DAYS
-
-
-def _filled(source: Source, copy: Source) -> Source:
-    return dataclasses.replace(
-        source,
-        title=source.title or copy.title,
-        description=source.description or copy.description,
-        published=source.published or copy.published,
-    )
 
 
 def _spread(kept: Sequence[tuple[float, _Page]]) -> Iterable[Source]:

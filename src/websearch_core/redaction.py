@@ -110,6 +110,8 @@ class Redactor:
     def _walked(self, item: Any, clean: Callable[[str], str]) -> Any:
         if isinstance(item, str):
             return clean(item)
+        if item is None or isinstance(item, (bool, int, float)):
+            return item
         if isinstance(item, (list, tuple)):
             parts = [self._walked(part, clean) for part in item]
             return type(item)(parts) if _differ(parts, item) else item

@@ -1,8 +1,8 @@
 """Whether two texts are one text twice: near-duplicates and syndicated copies.
 
 A text is known by its shingles: three words in a row, or, in scripts without blanks, the pairs of characters that overlap in
-four. Two texts are one when they share most of their shingles and when the 64 bits that SimHash (Charikar, 2002) makes of these,
-each as often as it stands there, hardly differ. Texts that state different figures are never the same, however alike they are.
+four. Two texts are one when they share nearly all of their shingles, or most of them while the 64 bits that SimHash (Charikar,
+2002) makes of these, each as often as it stands there, hardly differ. Texts that state different figures are never the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Shingle: TypeAlias = tuple[str, str, str]
 MAX_CHARS = 12_000
 MAX_DISTANCE = 26
 """Bits of 64 in which two copies may differ; unrelated texts differ in 32, give or take 4."""
-SAME_SHARE = 0.6
+SAME_SHARE, SURE_SHARE = 0.6, 0.8
+"""Texts that share the greater part are one without a look at their bits, which then differ in 10, give or take 3."""
 FEWEST_SHINGLES = 12
 """A shorter text says too little to be told from another; two sentences of one template are not one text."""
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -39,7 +40,7 @@ class Sketch:
 
     @cached_property
     def bits(self) -> int:
-        """The SimHash; dear, and needed only of texts that share most of their shingles."""
+        """The SimHash; dear, and needed only where shingles leave a doubt."""
         return _simhash(_hash(" ".join(shingle)) for shingle in self.shingles.elements())
 
 
@@ -57,11 +58,13 @@ def distance(one: Sketch, other: Sketch) -> int:
 
 def alike(one: Sketch, other: Sketch) -> bool:
     """Whether the two are one text: most shingles shared, and no figure in each that the other lacks."""
-    if min(len(one.shingles), len(other.shingles)) < FEWEST_SHINGLES:
+    fewer, more = sorted((len(one.shingles), len(other.shingles)))
+    if fewer < max(FEWEST_SHINGLES, SAME_SHARE * more):
         return False
     if one.figures - other.figures and other.figures - one.figures:
         return False
-    return _shared(one, other) >= SAME_SHARE and distance(one, other) <= MAX_DISTANCE
+    shared = _shared(one, other)
+    return shared >= SURE_SHARE or (shared >= SAME_SHARE and distance(one, other) <= MAX_DISTANCE)
 
 
 def _shared(one: Sketch, other: Sketch) -> float:

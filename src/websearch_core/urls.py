@@ -5,6 +5,7 @@ Pure string work. Whether an address may be *fetched* is `egress`' question.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
@@ -28,6 +29,8 @@ _BARE_URL = re.compile(
     r"https?://(?:(?!\]\()[^\s\x00-\x1f\x7f<>\"`{}|\\^\u3000-\u303f\uff00-\uffef\u2018-\u201f])+", re.IGNORECASE
 )
 MAX_URL_CHARS = 2_048
+LATELY = 512
+"""Addresses whose judgement is remembered: in one search each of them is looked at several times."""
 
 
 def web_url(text: str) -> str:
@@ -47,7 +50,12 @@ def web_url(text: str) -> str:
 
 def is_web_url(text: str) -> bool:
     """Whether `text` is an absolute http(s) address with a host and a legal port."""
-    if not text or len(text) > MAX_URL_CHARS or _FORBIDDEN.search(text):
+    return 0 < len(text) <= MAX_URL_CHARS and _is_web_url(text)
+
+
+@functools.lru_cache(LATELY)
+def _is_web_url(text: str) -> bool:
+    if _FORBIDDEN.search(text):
         return False
     parts = _split(text)
     return parts is not None and parts.scheme.lower() in _DEFAULT_PORTS and bool(_ascii_host(parts.hostname or ""))
@@ -115,11 +123,12 @@ def canonical(url: str) -> str:
     Anything unparseable comes back unchanged.
     """
     parts = _split(url.strip())
-    if parts is None or not parts.hostname or parts.scheme.lower() not in _DEFAULT_PORTS:
+    name = parts.hostname if parts is not None else None
+    if parts is None or not name or parts.scheme.lower() not in _DEFAULT_PORTS:
         return url
     scheme = parts.scheme.lower()
     path = re.sub(r"/{2,}", "/", _normal_escapes(parts.path, _PATH_CHARS)).rstrip("/") or "/"
-    return urlunsplit((scheme, _netloc(parts, scheme), path, _sorted_query(parts.query), ""))
+    return urlunsplit((scheme, _netloc(parts, name, scheme), path, _sorted_query(parts.query), ""))
 
 
 def absolute(base: str, reference: str) -> str | None:
@@ -169,13 +178,14 @@ def _bare_domain(domain: str) -> str:
     return _ascii_host(text.removeprefix("*.").removeprefix("."))
 
 
-def _netloc(parts: SplitResult, scheme: str) -> str:
-    name = _ascii_host(parts.hostname or "")
+def _netloc(parts: SplitResult, name: str, scheme: str) -> str:
+    name = _ascii_host(name)
     name = f"[{name}]" if "[" in parts.netloc else name
     while name.startswith("www.") and name.count(".") > 1:
         name = name.removeprefix("www.")
     user = parts.netloc.rpartition("@")[0]
-    port = f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS[scheme]) else ""
+    number = parts.port
+    port = f":{number}" if number not in (None, _DEFAULT_PORTS[scheme]) else ""
     return f"{user}@{name}{port}" if user else f"{name}{port}"
 
 

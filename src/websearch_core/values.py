@@ -736,22 +736,28 @@ def as_plain(value: object) -> Json:
     A field with the metadata `{"plain": False}` has none; what it holds travels in another way.
     A secret becomes its fingerprint; a number that JSON does not know (NaN, infinity) becomes None.
     """
+    if value is None or isinstance(value, (str, bool, int)):  # first, for most are
+        return value
     if isinstance(value, Secret):
         return value.fingerprint
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keep_all = isinstance(value, (Outcome, ErrorDetail))
-        fields = (field for field in dataclasses.fields(value) if field.metadata.get("plain", True))
-        pairs = ((field.name, getattr(value, field.name)) for field in fields)
+        pairs = ((name, getattr(value, name)) for name in _plain_names(typing.cast("Hashable", type(value))))
         return {name: as_plain(item) for name, item in pairs if keep_all or item not in ("", None, ())}
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     return str(value)
+
+
+@functools.cache
+def _plain_names(cls: Hashable) -> tuple[str, ...]:
+    """Fields that have a JSON form."""
+    assert isinstance(cls, type)
+    return tuple(field.name for field in dataclasses.fields(cls) if field.metadata.get("plain", True))
 
 
 def within_limits(value: object) -> None:
@@ -760,41 +766,54 @@ def within_limits(value: object) -> None:
     Raises:
         InvalidInput: names the field, its range and the nearest valid value.
     """
-    for name, hint in _hints(typing.cast("Hashable", type(value))).items():
-        item = getattr(value, name)
-        if item is None and type(None) in get_args(hint):
-            continue
-        _check(name, item, hint)
+    for name, promise in _promises(typing.cast("Hashable", type(value))).items():
+        promise.check(name, getattr(value, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Promise:
+    """What the annotated type of a field promises, taken apart once."""
+
+    kind: object
+    """The type without None and limits; `tuple` for a tuple of texts."""
+    optional: bool = False
+    options: tuple[object, ...] = ()
+    """Of a Literal."""
+    limits: tuple[object, ...] = ()
+
+    def check(self, name: str, item: object) -> None:
+        if item is None and self.optional:
+            return
+        if self.options:
+            if item not in self.options or not isinstance(item, str):
+                raise InvalidInput(f"{name} must be one of: {', '.join(map(str, self.options))}")
+        elif self.kind is tuple:
+            if not isinstance(item, tuple) or not all(isinstance(part, str) for part in item):
+                raise InvalidInput(f"{name} must be a list of texts")
+            _require_encoding(name, "".join(item))
+        else:
+            _check_type(name, item, self.kind)
+        for limit in self.limits:
+            _check_limit(name, item, limit)
 
 
 @functools.cache
-def _hints(cls: Hashable) -> dict[str, object]:
+def _promises(cls: Hashable) -> dict[str, _Promise]:
     assert isinstance(cls, type)
     hints = get_type_hints(cls, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return {field.name: _promise(hints[field.name]) for field in dataclasses.fields(cls)}
 
 
-def _check(name: str, item: object, hint: object) -> None:
-    if get_origin(hint) is Annotated:
-        inner, *limits = get_args(hint)
-        _check(name, item, inner)
-        for limit in limits:
-            _check_limit(name, item, limit)
-        return
+def _promise(hint: object) -> _Promise:
     options = get_args(hint)
+    if get_origin(hint) is Annotated:
+        inner = _promise(options[0])
+        return dataclasses.replace(inner, limits=(*inner.limits, *options[1:]))
     if get_origin(hint) is Literal:
-        if item not in options or not isinstance(item, str):
-            raise InvalidInput(f"{name} must be one of: {', '.join(map(str, options))}")
-        return
+        return _Promise(kind=str, options=options)
     if type(None) in options:
-        _check(name, item, next(option for option in options if option is not type(None)))
-        return
-    if get_origin(hint) is tuple:
-        if not isinstance(item, tuple) or not all(isinstance(part, str) for part in item):
-            raise InvalidInput(f"{name} must be a list of texts")
-        _require_encoding(name, "".join(item))
-        return
-    _check_type(name, item, hint)
+        return dataclasses.replace(_promise(next(one for one in options if one is not type(None))), optional=True)
+    return _Promise(kind=tuple if get_origin(hint) is tuple else hint)
 
 
 def _check_type(name: str, item: object, kind: object) -> None:

@@ -59,16 +59,16 @@ def _tag(kind: type) -> str:
 
 
 def _plain(value: object) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float)):  # first, for most are
+        return value
     if isinstance(value, Secret):
         raise TypeError("a secret is not kept")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {_name(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+    if isinstance(value, Mapping):
+        return {_name(key): _plain(item) for key, item in value.items()}
     raise TypeError(f"{type(value).__name__} is not a value that can be kept")
 
 
