@@ -34,6 +34,8 @@ MARKUP_CHARS = 500_000
 FEW_LINKS = 3
 MAX_LINKS = 5_000
 MAX_ANCHORS = 50_000
+MAX_FRAMES = 20
+BRACKETS = re.compile(r"[\[\]\\]")
 MAX_LINK_TEXT_CHARS = 200
 
 CHECK_TITLE = re.compile(
@@ -152,7 +154,8 @@ def read_html(text: str, url: str) -> HtmlDocument:
     base_url = _base(root, url)
     anchors = tuple(_anchors(root))
     scripted = _is_scripted(root)
-    body = _content(root, text, base_url, about)
+    frames = _frames(root, base_url)
+    body = _content(root, text, base_url, about) or frames
     outcome = _outcome(about.title, body, text, url, scripted=scripted)
     return HtmlDocument(
         title=about.title,
@@ -226,6 +229,13 @@ def _content(root: Element, text: str, base_url: str, about: metadata.Metadata) 
         whole = _whole_body(text, base_url)
         body = whole if len(whole) > 4 * len(body) + 200 or not body else body
     return about.article_body.strip() if len(about.article_body) > 2 * len(body) + 200 else body
+
+
+def _frames(root: Element, base_url: str) -> str:
+    """The pages that a page is only the frame of, as a list of links."""
+    frames = ((frame, urls.absolute(base_url, frame.get("src") or "")) for frame in islice(root.iter("frame"), MAX_FRAMES))
+    named = ((frame.get("title") or frame.get("name") or "frame", address) for frame, address in frames if address)
+    return "\n".join(f"- [{' '.join(BRACKETS.sub(' ', name).split())}]({address})" for name, address in named)
 
 
 def _whole_body(text: str, base_url: str) -> str:

@@ -23,6 +23,8 @@ MAX_INLINE_DEPTH = 60
 MAX_CELL_CHARS = 1_500
 MAX_SPAN = 20
 MAX_ALT_CHARS = 300
+SOFT_HYPHEN = "\xad"
+"""Where a word may be broken: it is no part of the word."""
 
 INLINE = frozenset({
     "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins", "kbd",
@@ -326,7 +328,7 @@ def _escaped(text: str | None) -> str:
     """White space as single blanks, and what Markdown would take for its own behind a backslash."""
     if not text:
         return ""
-    words = " ".join(text.split())
+    words = " ".join(text.replace(SOFT_HYPHEN, "").split())
     if not words:
         return " "
     if _ANY_MARK.search(words):

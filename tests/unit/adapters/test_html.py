@@ -137,6 +137,9 @@ class TestBlocks:
 
 
 class TestInline:
+    def test_places_where_a_word_may_break_are_no_part_of_it(self) -> None:
+        assert "Donaudampfschiff" in markdown(f"{PROSE}<p>Donau&shy;dampf&#173;<wbr>schiff</p>{PROSE}")
+
     def test_labels_stand_apart(self) -> None:
         assert "Go Rust" in markdown(f"{PROSE}<div><label>Go</label><label>Rust</label></div>{PROSE}")
 
@@ -630,6 +633,14 @@ class TestWhatAReaderCanReach:
 
 KATEX = '<math><semantics><mi>y</mi><annotation encoding="application/x-tex">y_0</annotation></semantics></math>'
 PICTURE = '<img class="mwe-math-fallback-image-inline" alt="picture of z" src="/z.svg">'
+
+
+class TestFrames:
+    def test_a_page_of_frames_lists_them(self) -> None:
+        frames = '<frame src="list.html" title="All [classes]"><frame src="main.html" name="main"><frame src="javascript:x">'
+        found = read_html(f"<html><head><title>API</title></head><frameset>{frames}</frameset></html>", URL)
+        base = "https://docs.example.org/guide"
+        assert found.markdown == f"- [All classes]({base}/list.html)\n- [main]({base}/main.html)"
 
 
 class TestComponents:
