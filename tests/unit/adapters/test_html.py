@@ -745,6 +745,16 @@ class TestAbout:
         found = read_html(framed(PROSE, head), URL)
         assert (found.author, found.canonical) == ("Ann Writer", "https://docs.example.org/x")
 
+    def test_authors_are_found_by_every_mark(self) -> None:
+        for mark in ('itemprop="author"', 'rel="author"'):
+            assert read_html(framed(f"<p><a {mark}>Ann  Writer</a></p>{PROSE}"), URL).author == "Ann Writer"
+
+    def test_an_element_marked_as_the_day_goes_before_any_other_time(self) -> None:
+        times = '<time datetime="2026-01-01">1 Jan</time>'
+        for mark in ('itemprop="datePublished" content="2026-02-03"', 'pubdate datetime="2026-02-03"'):
+            found = read_html(framed(f"<article>{times}<p><span {mark}>3 Feb</span></p>{PROSE}</article>"), URL)
+            assert found.published == "2026-02-03"
+
     def test_a_stated_day_is_told_from_one_read_off_the_page(self) -> None:
         stated = read_html(framed(PROSE, '<meta name="date" content="2026-02-03">'), URL)
         found = read_html(framed(f'<article><time datetime="2026-02-03">3 Feb</time>{PROSE}</article>'), URL)
@@ -775,6 +785,10 @@ HOSTILE = {
     "nested quotes": PROSE + "<blockquote>q" * 1_000,
     "a million attributes": "<div " + " ".join(f"a{i}=1" for i in range(1_000_000)) + ">" + PROSE + "</div>",
     "attributes behind a trap": "<script>a<b=\"</script><div x=\">\" " + " ".join(f"a{i}=1" for i in range(100_000)) + ">" + PROSE,
+    "attributes behind a comment": "<!-- a -- b - -> <b x=\" --><div " + " ".join(f"a{i}=1" for i in range(100_000)) + ">" + PROSE,
+    "attributes behind a style": "<style></b></script><!--</STYLE ><div " + " ".join(f"a{i}=1" for i in range(100_000)) + ">" + PROSE,
+    "a script without an end": PROSE + "<script>" + "</s" * 300_000,
+    "dashes": PROSE + "<!--" + "- -" * 300_000,
     "many big tags": ("<div " + " ".join(f"a{i}=1" for i in range(1_000)) + ">x</div>") * 500 + PROSE,
     "an attribute of 5 MB": "<div data-x='" + "y" * 5_000_000 + "'>" + PROSE + "</div>",
     "an image of 5 MB": PROSE + "<img alt=x src='data:image/png;base64," + "A" * 5_000_000 + "'>",
@@ -791,6 +805,13 @@ HOSTILE = {
 def test_hostile_markup_is_read_to_the_end_without_losing_the_text(body: str) -> None:
     found = read_html(f"<html><body><article>{body}</article></body></html>", URL)
     assert "honest prose" in found.markdown
+
+
+def test_a_body_that_hides_itself_until_a_script_has_run_is_read() -> None:
+    html = f'<html><body style="visibility:hidden"><main>{PROSE}<p hidden>Secret.</p></main></body></html>'
+    text = read_html(html, URL).markdown
+    assert "honest prose" in text
+    assert "Secret" not in text
 
 
 @pytest.mark.parametrize(
