@@ -193,6 +193,11 @@ class TestRobots:
         assert "map.ignore_robots" in found.notes[0].text
         assert not any(request.path.startswith("/private") for request in site.requests)
 
+    async def test_rules_behind_an_inner_address_are_refused_and_named(self) -> None:
+        site = PagesSite({"/robots.txt": redirect("http://10.0.0.1/robots.txt"), "/": page("/a")})
+        with pytest.raises(NotAllowed, match=r"a private address \(asked for robots\.txt\)"):
+            await mapper(site).map(MapRequest(url=f"{HOST}/"))
+
     async def test_a_forbidden_start_page_is_refused_with_rule_and_switch(self) -> None:
         site = PagesSite({"/robots.txt": self.RULES, "/private/x": page("/b")})
         with pytest.raises(NotAllowed, match=r"site\.example forbids it \(Disallow: /private\)") as caught:

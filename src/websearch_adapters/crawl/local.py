@@ -210,7 +210,8 @@ class _Survey:
         if verdict.failure is not None and verdict.failure.diagnostics.get("error_type") == "connection_failure":
             raise verdict.failure
         if isinstance(verdict.failure, NotAllowed):
-            raise verdict.failure
+            refusal = verdict.failure
+            raise NotAllowed(f"{refusal.message} (asked for robots.txt)", hint=refusal.hint, provider=refusal.provider) from refusal
         raise NotAllowed(f"not mapped: {verdict.reason}", provider=NAME, hint=SWITCH)
 
     async def _visited_start(self) -> PageLinks | None:
