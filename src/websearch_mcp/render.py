@@ -61,11 +61,13 @@ def for_people(outcome: Outcome) -> str:
             lines += [*_numbered(outcome.sources, first=outcome.offset + 1), "", outcome.content]
         case FetchResult():
             read_on = f" · read on with --start {outcome.next_start}" if outcome.next_start is not None else ""
+            about = " · ".join(filter(None, (outcome.title, outcome.author, outcome.published)))
             lines += [
                 *(f"> {one.number} {one.title} · {one.chars} characters" for one in outcome.outline),
                 *([""] if outcome.outline else []),
                 outcome.content,
                 "",
+                *([about] if about else []),
                 f"{outcome.final_url} · {outcome.provider} · {outcome.total_chars} characters{read_on}",
             ]
         case MapResult():

@@ -211,7 +211,9 @@ class _Survey:
             raise verdict.failure
         if isinstance(verdict.failure, NotAllowed):
             refusal = verdict.failure
-            raise NotAllowed(f"{refusal.message} (asked for robots.txt)", hint=refusal.hint, provider=refusal.provider) from refusal
+            raise NotAllowed(
+                f"{refusal.message} (asked for robots.txt)", hint=refusal.hint, provider=refusal.provider
+            ) from refusal
         raise NotAllowed(f"not mapped: {verdict.reason}", provider=NAME, hint=SWITCH)
 
     async def _visited_start(self) -> PageLinks | None:
