@@ -94,6 +94,8 @@ def kind_of(body: bytes, content_type: str, url: str = "") -> Kind:
         from websearch_adapters.extract import package
 
         return package.kind_of(body) or "binary"
+    if body.startswith(MAGIC):  # before its zero bytes can pass for those of UTF-16
+        return "binary"
     head = narrowed(body[:SNIFF_BYTES], content_type)
     found = _by_bytes(head, media, _extension(url))
     if found:
