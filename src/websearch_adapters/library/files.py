@@ -38,7 +38,7 @@ KINDS: Mapping[str, str] = {
     ".htm": "html",
     ".json": "json",
     ".xml": "xml",
-    **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"), DOCUMENT),
+    **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub", ".ipynb"), DOCUMENT),
 }
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 """Beside all hidden ones, .git and .venv among them."""
@@ -57,9 +57,9 @@ _PAIR = re.compile(r"^(title|date):[ \t]+(.+?)[ \t\r]*$", re.IGNORECASE | re.MUL
 class FileFolder(Folder):
     """The readable files of a folder, then of the folders in it, each by name; or one file. Listed without being read.
 
-    Text, Markdown, reStructuredText, HTML, JSON, XML, PDF, office documents and books, by their names' endings. Hidden files and
-    folders, packages of other programs, binary and empty files are left out, and so are symbolic links: what lies inside of the
-    folder is found on its own. A stamp holds a file's times and size.
+    Text, Markdown, reStructuredText, HTML, JSON, XML, PDF, office documents, books and notebooks, by their names' endings. Hidden
+    files and folders, packages of other programs, binary and empty files are left out, and so are symbolic links: what lies
+    inside of the folder is found on its own. A stamp holds a file's times and size.
     """
 
     def __init__(

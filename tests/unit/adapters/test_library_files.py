@@ -243,3 +243,10 @@ def test_importing_the_library_loads_no_database_and_no_parser() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_notebook_is_read_as_its_text_and_code(folder: Path) -> None:
+    cells = '[{"cell_type": "markdown", "source": "# Tides"}, {"cell_type": "code", "source": "1 + 1"}]'
+    put(folder, "tides.ipynb", f'{{"nbformat": 4, "metadata": {{}}, "cells": {cells}}}')
+    (page,) = await pages_under(folder)
+    assert (page.title, page.text) == ("Tides", "# Tides\n\n```\n1 + 1\n```")
