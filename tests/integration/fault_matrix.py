@@ -512,7 +512,7 @@ class Cell:
         """What a late cell waits for beside the fault, an engine's answer or a process that reads pages, must come within it too."""
         if not self.fault.late:
             return PATIENCE_S
-        slower: dict[Subject, int] = {"tavily-search": 2, "firecrawl-search": 2, "local-map": 3}
+        slower: dict[Subject, int] = {"tavily-search": 2, "firecrawl-search": 2, "local-fetch": 3, "local-map": 4}
         return SHORT_PATIENCE_S * slower.get(self.operation.subject, 1)
 
     def _keys(self, count: int) -> str:
