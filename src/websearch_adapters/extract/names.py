@@ -38,6 +38,7 @@ __all__ = [
     "TABLE",
     "TAG_FLAGS",
     "flags_of",
+    "is_junk_heading",
     "parts_of",
     "role_of",
     "score_of",
@@ -99,6 +100,26 @@ JUNK_HEADING = re.compile(
     r"|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
     re.IGNORECASE,
 )
+FOREIGN_JUNK = re.compile(
+    r"(?:mehr (?:zum thema|aus|von|artikel)|das könnte (?:sie|dich|ihnen)|weitere (?:artikel|themen|beiträge|nachrichten)"
+    r"|ähnliche (?:artikel|beiträge|themen)|verwandte[rs]?|auch interessant|lesen sie auch|meistgelesen|meist gelesen"
+    r"|kommentare|schreibe? einen kommentar|artikel teilen|diesen artikel|schlagw[oö]rter?|über den autor|über die autorin"
+    r"|zum autor|zur autorin|vorheriger|nächster|à lire (?:aussi|également)|lire aussi|voir aussi|sur le même"
+    r"|articles? (?:similaires?|liés?|connexes?|récents?)|les plus (?:lus|populaires)|vous aimerez|commentaires?"
+    r"|laisser un commentaire|partager|mots-clés|à propos de l'auteur|article (?:précédent|suivant)|suivez-nous|abonnez-vous"
+    r"|(?:también )?te puede interesar|(?:lea|leer|lee) también|ver también|noticias relacionadas"
+    r"|(?:artículo|entrada)s? relacionad[ao]s?|lo más (?:leído|visto)|comentarios?|deja (?:un comentario|una respuesta)"
+    r"|compart(?:ir?|e|ilhe?)|etiquetas|sobre el autor|síguenos|suscríbete|leggi anche|articoli correlati"
+    r"|potrebbe interessarti|ti potrebbe|commenti|condividi|i più letti|lascia un commento|leia (?:também|mais)|veja também"
+    r"|notícias relacionadas|artigos relacionados|mais lidas|comentários|lees ook|gerelateerd|reacties|meest gelezen"
+    r"|czytaj (?:także|też)|zobacz (?:także|też)|komentarze|udostępnij|читайте (?:также|ещ[её])|смотрите также"
+    r"|похожие (?:статьи|материалы|новости|записи)|материалы по теме|комментарии|поделиться|теги|об авторе)\b|相关(?:阅读|文章"
+    r"|新闻|推荐|报道|内容)|相關|延伸阅读|延伸閱讀|推荐阅读|热门(?:文章|新闻|推荐|话题)|熱門(?:文章|新聞|話題)|更多(?:新闻"
+    r"|文章|内容)|(?:网友|发表|最新)?(?:评论|評論)(?:$|[ (（\d])|标签|上一篇|下一篇|責任編輯|责任编辑"
+    r"|関連(?:記事|リンク|キーワード|ニュース)|あわせて読みたい|おすすめ(?:記事|コンテンツ)|人気記事|コメント|シェア|前の記事"
+    r"|次の記事|ランキング"
+)
+"""What stands over other pages, comments and buttons in eleven languages; for text in lower case."""
 GOOD_NAMES = _words(
     r"article-?(?:body|content|text)?|post-?(?:body|content|text)|entry-?(?:content|body)?|story-?(?:body|content)?|content-?body",
     r"main-?content|page-?content|markdown-?(?:body)?|prose|rich-?text|rte|body-?(?:text|content|copy)|single-?content",
@@ -117,6 +138,11 @@ _PAIRED = frozenset({
 _NO_NAME = re.compile(r"[:\[/]|^toc-backref$")
 """Classes that tell how a thing looks (`print:hidden`, `links-accent:underline`), and the one that docutils gives to headings."""
 _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
+
+
+def is_junk_heading(text: str) -> bool:
+    """Whether it stands over other pages, comments or buttons."""
+    return JUNK_HEADING.match(text) is not None or FOREIGN_JUNK.match(text.lower()) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -200,7 +200,7 @@ def _mark_sections(survey: Survey, fate: bytearray, root: int, total: list[int],
     for box in range(root + 1, survey.end[root]):
         if fate[box] != 1 or survey.tags[box] not in HEADINGS or survey.tags[box] == "h1":
             continue
-        if survey.total[box] > 60 or not names.JUNK_HEADING.match(survey.own[box]):
+        if survey.total[box] > 60 or not names.is_junk_heading(survey.own[box]):
             continue
         section = _section(survey, box, root, total)
         if sum(total[found] for found in section) < quarter and not (manual and _explains(survey, section)):
