@@ -67,9 +67,6 @@ SHOP_URL = re.compile(r"product|/p/|/dp/|shop|store|item")
 LIST_URL = re.compile(r"categor|collection|/c/|tag/|archive|browse|search")
 MANUAL_URL = re.compile(r"docs|doc\.|api|reference|guide|manual|tutorial")
 NEWS_URL = re.compile(r"blog|news|/20[012]\d/|article|story")
-NEWS_PATH = re.compile(r"//(?:blogs?|news)\.|/(?:blogs?|news|articles?|posts?|stor(?:y|ies))/|/20[012]\d/")
-NEWS_PROSE_SHARE = 0.4
-"""Under an address of news or of a blog, a page with a larger share of prose is an article, whatever it says of itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +94,7 @@ def kind_of(root: Element, survey: Survey, about: Metadata, url: str) -> Kind:
         len(path), last.count("-"), sum(character.isdigit() for character in last),
         *(pattern.search(url) is not None for pattern in (THREAD_URL, SHOP_URL, LIST_URL, MANUAL_URL, NEWS_URL)),
     ]  # fmt: skip
-    told = layout == "page" and _tells_news(survey, url)
-    return Kind(layout="article" if told else layout, facts=[float(fact) for fact in facts])
-
-
-def _tells_news(survey: Survey, url: str) -> bool:
-    """Prose under an address of news; the facts for the scoring stay what the page says of itself."""
-    if survey.code[0] or THREAD_URL.search(url) or not NEWS_PATH.search(url):
-        return False
-    return survey.prose[0] > NEWS_PROSE_SHARE * survey.total[0]
+    return Kind(layout=layout, facts=[float(fact) for fact in facts])
 
 
 def _layout(root: Element, survey: Survey, about: Metadata, url: str) -> Layout:

@@ -27,7 +27,6 @@ __all__ = [
     "GUTTER",
     "HEADER",
     "ITEM",
-    "JUNK_HEADING",
     "LINK",
     "MAIN",
     "NAV",
@@ -92,32 +91,37 @@ GUTTER = re.compile(
     r"(?:^|[\s_-])(?:linenos?|lineno|line-?numbers?(?:-rows)?|gutter|ln-num|hljs-ln-numbers|blob-num|lnt)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-JUNK_HEADING = re.compile(
-    r"^(?:related|recommended|read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|latest|popular|trending"
-    r"|more (?:from|stories|news|articles|posts|in|like)|most (?:read|popular)|share (?:this|on|via)|comments?"
-    r"|leave a (?:reply|comment)|join the (?:discussion|conversation)|subscribe|newsletter|sign up|about the author|follow us"
-    r"|recent (?:posts|articles)|further reading on|similar|also on|don't miss|advertisement|sponsored|tags|categories"
-    r"|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
+_OTHER_PAGES = (
+    r"(?:articles?|blogs?|content|courses|coverage|documents?|entries|events|guides|items|jobs|links|news|pages?|posts?|products?"
+    r"|publications?|questions|reading|reads|resources?|searches|stor(?:y|ies)|topics?|videos?)"
+)
+_JUNK_HEADING = re.compile(
+    rf"(?:related|recommended|similar|popular|latest|trending)(?:$|:| (?:\w+ )?{_OTHER_PAGES}\b| (?:for you|from|in|now|on)\b)"
+    r"|comments?(?:$|:| ?\(| \d| (?:are|policy|section)\b)|(?:tags|categories)(?:$|:)"
+    r"|(?:read (?:more|next|also)|you (?:may|might) (?:also )?(?:like|enjoy)|more (?:from|stories|news|articles|posts|in|like)"
+    r"|most (?:read|popular)|share (?:this|on|via)|leave a (?:reply|comment)|join the (?:discussion|conversation)|subscribe"
+    r"|newsletter|sign up|about the author|follow us|recent (?:posts|articles)|further reading on|also on|don't miss"
+    r"|advertisement|sponsored|keep reading|next (?:article|post|up)|previous (?:article|post))\b",
     re.IGNORECASE,
 )
-FOREIGN_JUNK = re.compile(
+_FOREIGN_JUNK = re.compile(
     r"(?:mehr (?:zum thema|aus|von|artikel)|das könnte (?:sie|dich|ihnen)|weitere (?:artikel|themen|beiträge|nachrichten)"
-    r"|ähnliche (?:artikel|beiträge|themen)|verwandte[rs]?|auch interessant|lesen sie auch|meistgelesen|meist gelesen"
-    r"|kommentare|schreibe? einen kommentar|artikel teilen|diesen artikel|schlagw[oö]rter?|über den autor|über die autorin"
-    r"|zum autor|zur autorin|vorheriger|nächster|à lire (?:aussi|également)|lire aussi|voir aussi|sur le même"
-    r"|articles? (?:similaires?|liés?|connexes?|récents?)|les plus (?:lus|populaires)|vous aimerez|commentaires?"
-    r"|laisser un commentaire|partager|mots-clés|à propos de l'auteur|article (?:précédent|suivant)|suivez-nous|abonnez-vous"
-    r"|(?:también )?te puede interesar|(?:lea|leer|lee) también|ver también|noticias relacionadas"
-    r"|(?:artículo|entrada)s? relacionad[ao]s?|lo más (?:leído|visto)|comentarios?|deja (?:un comentario|una respuesta)"
-    r"|compart(?:ir?|e|ilhe?)|etiquetas|sobre el autor|síguenos|suscríbete|leggi anche|articoli correlati"
-    r"|potrebbe interessarti|ti potrebbe|commenti|condividi|i più letti|lascia un commento|leia (?:também|mais)|veja também"
-    r"|notícias relacionadas|artigos relacionados|mais lidas|comentários|lees ook|gerelateerd|reacties|meest gelezen"
-    r"|czytaj (?:także|też)|zobacz (?:także|też)|komentarze|udostępnij|читайте (?:также|ещ[её])|смотрите также"
-    r"|похожие (?:статьи|материалы|новости|записи)|материалы по теме|комментарии|поделиться|теги|об авторе)\b|相关(?:阅读|文章"
-    r"|新闻|推荐|报道|内容)|相關|延伸阅读|延伸閱讀|推荐阅读|热门(?:文章|新闻|推荐|话题)|熱門(?:文章|新聞|話題)|更多(?:新闻"
-    r"|文章|内容)|(?:网友|发表|最新)?(?:评论|評論)(?:$|[ (（\d])|标签|上一篇|下一篇|責任編輯|责任编辑"
-    r"|関連(?:記事|リンク|キーワード|ニュース)|あわせて読みたい|おすすめ(?:記事|コンテンツ)|人気記事|コメント|シェア|前の記事"
-    r"|次の記事|ランキング"
+    r"|(?:ähnliche|verwandte) (?:artikel|beiträge|themen)|auch interessant|lesen sie auch|meistgelesen|meist gelesen"
+    r"|schreibe? einen kommentar|artikel teilen|diesen artikel|über (?:den autor|die autorin)|zu[mr] autor(?:in)?"
+    r"|(?:vorheriger|nächster) (?:artikel|beitrag)|à lire (?:aussi|également)|lire aussi|sur le même (?:sujet|thème)"
+    r"|articles? (?:similaires?|liés?|connexes?|récents?)|les plus (?:lus|populaires)|vous aimerez|laisser un commentaire"
+    r"|à propos de l'auteur|article (?:précédent|suivant)|suivez-nous|abonnez-vous|(?:también )?te puede interesar"
+    r"|(?:lea|leer|lee) también|noticias relacionadas|(?:artículo|entrada)s? relacionad[ao]s?|lo más (?:leído|visto)"
+    r"|deja (?:un comentario|una respuesta)|sobre el autor|síguenos|suscríbete|leggi anche|articoli correlati"
+    r"|potrebbe interessarti|ti potrebbe|i più letti|lascia un commento|leia (?:também|mais)|notícias relacionadas"
+    r"|artigos relacionados|mais lidas|lees ook|meest gelezen|czytaj (?:także|też)|читайте (?:также|ещ[её])"
+    r"|похожие (?:статьи|материалы|новости|записи)|материалы по теме|об авторе)\b"
+    r"|(?:kommentare|schlagw[oö]rter?|commentaires?|partager|mots-clés|comentarios?|compart(?:ir?|e|ilhe?)|etiquetas|commenti"
+    r"|condividi|comentários|gerelateerd|reacties|komentarze|udostępnij|комментарии|поделиться|теги)(?:$|:| ?\(| \d)"
+    r"|(?:相关(?:阅读|文章|新闻|推荐|报道|内容)|相關(?:閱讀|文章|新聞|報導)|延伸阅读|延伸閱讀|推荐阅读|热门(?:文章|新闻|推荐|话题)"
+    r"|熱門(?:文章|新聞|話題)|更多(?:新闻|文章|内容)|(?:网友|发表|最新)?(?:评论|評論)|标签|上一篇|下一篇|責任編輯|责任编辑"
+    r"|関連(?:記事|リンク|キーワード|ニュース)|あわせて読みたい|おすすめ(?:記事|コンテンツ)|人気記事|コメント(?:を書く|を残す)?"
+    r"|シェア(?:する)?|前の記事|次の記事|ランキング)(?:$|[\W\d])"
 )
 """What stands over other pages, comments and buttons in eleven languages; for text in lower case."""
 GOOD_NAMES = _words(
@@ -142,7 +146,7 @@ _PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]+|[A-Z]+(?![a-z])")
 
 def is_junk_heading(text: str) -> bool:
     """Whether it stands over other pages, comments or buttons."""
-    return JUNK_HEADING.match(text) is not None or FOREIGN_JUNK.match(text.lower()) is not None
+    return _JUNK_HEADING.match(text) is not None or _FOREIGN_JUNK.match(text.lower()) is not None
 
 
 @lru_cache(maxsize=4096)

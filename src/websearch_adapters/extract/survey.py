@@ -183,4 +183,4 @@ def _is_slug(element: Element, identity: str) -> bool:
     if heading is None:
         return False
     words = text_of(heading).strip()
-    return letters_of(words).startswith(letters_of(identity)) and not names.JUNK_HEADING.match(words)
+    return letters_of(words).startswith(letters_of(identity)) and not names.is_junk_heading(words)
