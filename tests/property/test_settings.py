@@ -50,6 +50,8 @@ def usable(row: Declared) -> st.SearchStrategy[str]:
         return st.sampled_from(known.choices)
     if known.form in {"url", "api_base"}:
         return st.integers(1, 65_535).map(lambda port: f"https://host.example:{port}/v1")
+    if known.form in {"issuer", "proxy"}:
+        return st.integers(1, 65_535).map(lambda port: f"http://127.0.0.1:{port}")
     if known.form == "redis":
         return st.integers(1, 65_535).map(lambda port: f"redis://host.example:{port}/1")
     if known.form == "hosts":
