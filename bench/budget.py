@@ -71,6 +71,11 @@ def _search(chance: random.Random, limit: int) -> tuple[list[int], bool]:
     notes = tuple(Note(code="content_missing", text=_text(chance, 100)[:300]) for _ in range(chance.choice((0, 0, 3, 20))))
     whole = SearchResult(session_id="a" * 12, content=content, sources=sources, unverified_answer=_text(chance, 500), notes=notes)
     fitted = budget.fit_search(whole, limit, inline=5, query="word 世界")
+    return _read_on(fitted, content, limit)
+
+
+def _read_on(fitted: SearchResult | PostResult, content: str, limit: int) -> tuple[list[int], bool]:
+    """The sizes of a result and of the rest of its answer, read on with get_sources; whether they join to the whole."""
     joined, start, sizes = fitted.content, fitted.next_start, [budget.json_chars(fitted)]
     while start is not None:
         page = budget.fit_sources(SourcesResult(session_id="a" * 12), (), content, start, limit)
@@ -130,12 +135,7 @@ def _posts(chance: random.Random, limit: int) -> tuple[list[int], bool]:
     )
     whole = PostResult(session_id="a" * 12, content=content, sources=sources, quotes=quotes)
     fitted = budget.fit_posts(whole, limit)
-    joined, start, sizes = fitted.content, fitted.next_start, [budget.json_chars(fitted)]
-    while start is not None:
-        page = budget.fit_sources(SourcesResult(session_id="a" * 12), (), content, start, limit)
-        joined, start = joined + page.content, page.next_start
-        sizes.append(budget.json_chars(page))
-    return sizes, joined == content
+    return _read_on(fitted, content, limit)
 
 
 def _reply(chance: random.Random, limit: int) -> tuple[list[int], bool]:

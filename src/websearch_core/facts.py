@@ -292,11 +292,6 @@ def _unit_at(text: str, at: int) -> tuple[str, int]:
     return "", at
 
 
-def _goes_on(name: str, after: str) -> bool:
-    """Whether the letters are the beginning of a longer word."""
-    return name[-1].isascii() and name[-1].isalpha() and after.isascii() and after.isalnum()
-
-
 def _word_at(text: str, at: int) -> tuple[str, int]:
     match = re.compile(r"[\s\u00a0-]?([^\W\d_]{1,12})\b\.?").match(text, at)
     return (match[1].casefold(), match.end()) if match else ("", at)

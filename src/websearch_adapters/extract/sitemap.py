@@ -49,8 +49,6 @@ ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
 CONTAINERS = frozenset({"url", "sitemap", "item", "entry"})
 _BARE_AMPERSAND = re.compile(rb"&(?!#?[A-Za-z0-9]{1,10};)")
 """In addresses that nobody escaped; a parser would drop the rest of the parameter."""
-
-
 SNIFFED_HEAD_BYTES = 65_536
 _ROOT = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s/>]", re.IGNORECASE)
 
@@ -101,11 +99,6 @@ class SitemapReader:
         self._chars = 0
         self._room = MAX_FILE_BYTES
         self._truncated = False
-
-    @property
-    def is_full(self) -> bool:
-        """No more is taken from this file."""
-        return self._truncated
 
     @property
     def held_bytes(self) -> int:
