@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, settings
 from shared_worker import WORKER
 from websearch_adapters.extract.worker import Worker
 
-settings.register_profile("house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("house", settings.get_profile("explore"), derandomize=True)
+"""The same examples in every run, so that a change is judged by what it changes; `explore` draws new ones."""
 settings.load_profile("house")
 pytest.register_assert_rewrite("websearch_core.testing.contracts")
 
