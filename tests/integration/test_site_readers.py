@@ -24,7 +24,7 @@ from websearch_adapters.extract.wikipedia import Wikipedia
 from websearch_adapters.http.client import Http
 from websearch_adapters.http.pages import PageClient
 from websearch_core.chain import ExtractorChain
-from websearch_core.errors import Declined, EmptyResult, RateLimited, RequestRejected, Unreachable
+from websearch_core.errors import BadReply, Declined, EmptyResult, RateLimited, RequestRejected, Unreachable
 from websearch_core.testing.fakes import FakeClock, FakeCredentials, FakeExtractor
 from websearch_core.values import FetchRequest, Page
 
@@ -207,6 +207,14 @@ class TestGitHub:
         page = await chain.extract(FetchRequest(url=spare.url))
         assert page is not None
         assert (page.provider, [note.code for note in page.notes]) == ("fake_extractor", ["github_rate_limited"])
+
+    @pytest.mark.parametrize("place", ["issues/7", "issues/7/comments"])
+    async def test_a_reply_of_nothing_but_values_is_refused_unread(self, clients: Clients, place: str) -> None:
+        """Ten megabytes of empty lists would keep everybody else waiting for seconds."""
+        upstream = GitHubUpstream(paths={f"/repos/acme/footbridge/{place}": ok({"labels": [[[], []]] * 900_000})})
+        with pytest.raises(BadReply, match="more than 100,000 values") as caught:
+            await read(github(clients, upstream), f"{REPO}/issues/7")
+        assert caught.value.provider == "github"
 
     async def test_works_over_a_real_connection(self) -> None:
         upstream = GitHubUpstream()

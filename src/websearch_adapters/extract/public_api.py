@@ -6,10 +6,10 @@ that is not as agreed is an error, so that the next reader of the chain takes ov
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from websearch_adapters import bounded_json
 from websearch_core.errors import BadReply, ProviderError
 
 if TYPE_CHECKING:
@@ -38,11 +38,13 @@ def json_of(body: bytes, *, reader: str) -> Any:
     """The value that a body holds.
 
     Raises:
-        BadReply: not JSON.
+        BadReply: not JSON, or too much of it.
     """
     try:
-        return json.loads(body.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError) as error:
+        return bounded_json.loads(body.decode("utf-8-sig", "replace"))
+    except bounded_json.TooManyValues as error:
+        raise BadReply(f"{reader}: the reply holds {error}", provider=reader) from error
+    except ValueError as error:
         raise BadReply(f"{reader}: the reply is not JSON", provider=reader) from error
 
 

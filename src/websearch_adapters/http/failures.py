@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from websearch_adapters import bounded_json
 from websearch_core.errors import (
     AuthRejected,
     BadReply,
@@ -193,12 +194,12 @@ def json_object(body: bytes, *, provider: str, base_url: str = "", phrases: Phra
 
     Raises:
         NotConfigured: an HTML page came instead.
-        ProviderError: not JSON, not UTF-8 or not an object (BadReply), or an error object with status 200.
+        ProviderError: not JSON, not UTF-8, not an object or too many values (BadReply), or an error object with status 200.
     """
     text = body.decode("utf-8-sig", "replace").strip()
     if text.startswith("<"):
         raise html_page(text, provider, base_url)
-    payload = _parsed(text.encode("utf-8", "replace"))
+    payload = _value(text, provider)
     if not isinstance(payload, dict) or in_another_encoding(broken_chars(body, text), len(text)):
         raise BadReply("the reply is not a JSON object", provider=provider, diagnostics={"error_type": "invalid_response"})
     if error := error_in_body(payload, provider, base_url, phrases):
@@ -434,7 +435,18 @@ def _not_an_api(
     )
 
 
+def _value(text: str, provider: str) -> Any:
+    """The value that a whole reply holds; None for anything but JSON."""
+    try:
+        return bounded_json.loads(text)
+    except bounded_json.TooManyValues as error:
+        raise BadReply(f"the reply holds {error}", provider=provider, diagnostics={"error_type": "invalid_response"}) from error
+    except ValueError:
+        return None
+
+
 def _parsed(body: bytes) -> Any:
+    """The value in the body of an error, of which 64 KiB are read at most; None for anything but JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

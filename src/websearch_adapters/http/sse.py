@@ -6,11 +6,11 @@ headers. Event framing follows the WHATWG HTML standard, section 9.2, read 2026-
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from websearch_adapters import bounded_json
 from websearch_adapters.http import failures
 from websearch_core.errors import BadReply, ProviderError, Unreachable
 
@@ -229,8 +229,8 @@ def empty_reply(provider: str) -> Unreachable:
 def json_fields(data: str) -> dict[str, Any]:
     """A JSON object, or an empty one for anything else."""
     try:
-        return fields(json.loads(data))
-    except (ValueError, RecursionError):
+        return fields(bounded_json.loads(data))
+    except ValueError:
         return {}
 
 

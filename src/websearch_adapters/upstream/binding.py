@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from websearch_adapters import bounded_json
 from websearch_adapters.provider import day, page_text, snippet, stamp, utc_now, web_address
 from websearch_adapters.search_box import kept, typed
 from websearch_core.citations import unite
@@ -176,8 +177,8 @@ def _data(reply: ToolReply) -> Any:
     """The structured content, or the JSON that a text is; None for a text that is none."""
     if reply.structured is not None:
         return reply.structured
-    with suppress(ValueError, RecursionError):
-        found = json.loads(_text(reply))
+    with suppress(ValueError):
+        found = bounded_json.loads(_text(reply))
         return found if isinstance(found, (dict, list)) else None
     return None
 
