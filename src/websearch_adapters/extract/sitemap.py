@@ -24,7 +24,6 @@ __all__ = [
     "MAX_FILE_URLS",
     "SNIFFED_HEAD_BYTES",
     "SitemapFile",
-    "SitemapReader",
     "may_be_sitemap",
     "read_sitemap",
 ]
@@ -37,8 +36,8 @@ MAX_CHARS = 10_000_000
 """Of the addresses of one file together; beyond it the file goes on."""
 PIECE_BYTES = 64 * 1024
 """What is inflated and parsed at once."""
-SNIFFED_BYTES = 4
-BLANK = b"\xef\xbb\xbf \t\r\n"
+MARK = b"\xef\xbb\xbf"
+BLANK = MARK + b" \t\r\n"
 """What may stand before the beginning: a byte order mark and blanks."""
 LONGEST_MARK = 14
 """Bytes of the longest reference, and more than of `<!ENTITY`."""
@@ -72,115 +71,87 @@ class SitemapFile:
     """The file goes on beyond what is read of one."""
 
 
-def read_sitemap(body: bytes, url: str) -> SitemapFile:
+def read_sitemap(body: bytes, url: str, *, piece_bytes: int = PIECE_BYTES) -> SitemapFile:
     """Read the sitemap that came from `url`; of one that is cut, everything but the address at the cut.
 
     Raises:
         BadReply: not a sitemap, damaged before its first address, or it declares entities.
     """
-    reader = SitemapReader(url)
-    for _ in reader.feed(body):
-        pass
-    return reader.close()
+    plain, kept = _Plain(body, piece_bytes), _Kept(url)
+    form: _Lines | _Elements | None = None
+    for piece in plain:
+        if form is None and piece.strip(BLANK):
+            form = _Elements() if piece.lstrip(BLANK).startswith((b"<", *WIDE)) else _Lines()
+        if form is not None:
+            kept.take(form.feed(piece))
+        if kept.full:
+            break
+    if form is None:
+        raise BadReply("the sitemap is not one: it is empty")
+    found, whole = form.close()
+    kept.take(found)
+    truncated = kept.full or plain.cut or not whole
+    return SitemapFile(pages=tuple(kept.pages), nested=tuple(kept.nested), truncated=truncated)
 
 
-class SitemapReader:
-    """Reads one sitemap piece by piece; keeps nothing of it but the addresses."""
+class _Plain:
+    """The bytes of a file behind a layer of gzip, if there is one, in pieces; at most 50 MiB."""
 
-    def __init__(self, url: str) -> None:
-        """`url` is where it came from."""
-        self._url = url
-        self._pages: dict[str, None] = {}
-        self._nested: dict[str, None] = {}
-        self._inflate: zlib._Decompress | None = None
-        self._form: _Lines | _Elements | None = None
-        self._head = b""
-        self._count = 0
-        self._chars = 0
-        self._room = MAX_FILE_BYTES
-        self._truncated = False
+    def __init__(self, body: bytes, piece_bytes: int) -> None:
+        self._body = body
+        self._piece_bytes = piece_bytes
+        self.cut = False
+        """Known after the last piece: there is more of it, or the gzip has no end."""
 
-    @property
-    def held_bytes(self) -> int:
-        """What waits for the next piece: the beginning of a line, of a reference, or of the file."""
-        return len(self._head) + (self._form.held_bytes if self._form is not None else 0)
+    def __iter__(self) -> Iterator[bytes]:
+        if self._body.startswith(GZIP):
+            yield from self._inflated()
+            return
+        self.cut = len(self._body) > MAX_FILE_BYTES
+        yield from self._pieces(min(len(self._body), MAX_FILE_BYTES))
 
-    def feed(self, piece: bytes) -> Iterator[None]:
-        """Read the next bytes of the file, in steps of at most 64 KiB.
+    def _pieces(self, most: int) -> Iterator[bytes]:
+        return (self._body[at : min(at + self._piece_bytes, most)] for at in range(0, most, self._piece_bytes))
 
-        Raises:
-            BadReply: as with `read_sitemap`.
-        """
-        if self._form is None and self._inflate is None:
-            piece, self._head = self._head + piece, b""
-            if len(piece) < SNIFFED_BYTES:
-                self._head = piece
-                return
-            if piece.startswith(GZIP):
-                self._inflate = zlib.decompressobj(31)
-        for plain in self._unpacked(piece):
-            self._read(plain)
-            yield
-            if self._truncated:
-                return
-
-    def close(self) -> SitemapFile:
-        """What was found.
-
-        Raises:
-            BadReply: as with `read_sitemap`.
-        """
-        rest, self._head = self._head, b""
-        self._read(rest)
-        if self._form is None:
-            raise BadReply("the sitemap is not one: it is empty")
-        self._truncated = self._truncated or (self._inflate is not None and not self._inflate.eof)
-        found, whole = self._form.close()
-        self._take(found)
-        return SitemapFile(pages=tuple(self._pages), nested=tuple(self._nested), truncated=self._truncated or not whole)
-
-    def _unpacked(self, piece: bytes) -> Iterator[bytes]:
-        """The bytes behind a layer of gzip, if there is one, in pieces of bounded size."""
-        for at in range(0, len(piece), PIECE_BYTES):
-            yield from self._inflated(piece[at : at + PIECE_BYTES])
-            if self._room <= 0:
-                self._truncated = True
-                return
-
-    def _inflated(self, piece: bytes) -> Iterator[bytes]:
-        while piece and self._room > 0:
-            if self._inflate is None:
-                plain, piece = piece[: self._room], b""
-            else:
+    def _inflated(self) -> Iterator[bytes]:
+        inflate, room = zlib.decompressobj(31), MAX_FILE_BYTES
+        for packed in self._pieces(len(self._body)):
+            rest, plain = packed, b""
+            while not inflate.eof and room > 0 and (rest or plain):
                 try:
-                    plain = self._inflate.decompress(piece, min(PIECE_BYTES, self._room))
+                    plain = inflate.decompress(rest, min(self._piece_bytes, room))
                 except zlib.error as error:
                     raise BadReply("the sitemap does not decompress") from error
-                piece = self._inflate.unconsumed_tail
-            self._room -= len(plain)
-            yield plain
+                rest = inflate.unconsumed_tail
+                room -= len(plain)
+                yield plain
+            if inflate.eof or room <= 0:
+                break
+        self.cut = not inflate.eof
 
-    def _read(self, piece: bytes) -> None:
-        if self._form is None:
-            piece, self._head = self._head + piece, b""
-            if not piece.strip(BLANK):
-                self._head = piece[-len(BLANK) :]
-                return
-            self._form = _Elements() if piece.lstrip(BLANK).startswith((b"<", *WIDE)) else _Lines()
-        self._take(self._form.feed(piece))
 
-    def _take(self, found: Iterable[tuple[str, str]]) -> None:
+class _Kept:
+    """The addresses of a file, each once and in its order, until there are too many."""
+
+    def __init__(self, url: str) -> None:
+        """`url` is where the file came from."""
+        self.pages: dict[str, None] = {}
+        self.nested: dict[str, None] = {}
+        self.full = False
+        self._url = url
+        self._count = 0
+        self._chars = 0
+
+    def take(self, found: Iterable[tuple[str, str]]) -> None:
         for kind, text in found:
             self._count += 1
             self._chars += len(text)
             if self._count > MAX_FILE_URLS or self._chars > MAX_CHARS:
-                self._truncated = True
+                self.full = True
                 return
-            if len(text) > MAX_ADDRESS_CHARS:
-                continue
-            address = urls.absolute(self._url, text)
+            address = urls.absolute(self._url, text) if len(text) <= MAX_ADDRESS_CHARS else None
             if address is not None:
-                (self._nested if kind == "sitemap" else self._pages)[address] = None
+                (self.nested if kind == "sitemap" else self.pages)[address] = None
 
 
 class _Lines:
@@ -189,10 +160,6 @@ class _Lines:
     def __init__(self) -> None:
         self._rest = b""
         self._found = False
-
-    @property
-    def held_bytes(self) -> int:
-        return len(self._rest)
 
     def feed(self, piece: bytes) -> list[tuple[str, str]]:
         *lines, rest = (self._rest + piece).split(b"\n")
@@ -229,13 +196,10 @@ class _Elements:
         self._rest = b""
         self._end = b""
 
-    @property
-    def held_bytes(self) -> int:
-        return len(self._rest)
-
     def feed(self, piece: bytes) -> list[tuple[str, str]]:
         if self._first:
-            piece, self._first = piece.lstrip(b" \t\r\n"), False
+            # Behind blanks a declaration is a fault to libxml2, after which it drops each `&amp;`.
+            piece, self._first = _at_once(piece), False
             self._wide = piece.startswith(WIDE)
         self._end = (self._end + piece.rstrip(b"\x00 \t\r\n"))[-1:] if piece.strip(b"\x00 \t\r\n") else self._end
         return self._parsed(self._escaped(piece))
@@ -287,6 +251,11 @@ class _Elements:
                 if address:
                     yield name, address
                 _free(element)
+
+
+def _at_once(piece: bytes) -> bytes:
+    """The beginning of a file without the blanks before and behind its byte order mark."""
+    return (MARK if piece.strip(b" \t\r\n").startswith(MARK) else b"") + piece.lstrip(BLANK)
 
 
 def _address(container: _Element) -> str:
