@@ -75,7 +75,7 @@ class Posts:
         A search that needs longer than `within_s` goes on until the operator's limit; the same call has its result then.
         """
         limit_s = min(within_s or self.rules.deadline_s, self.rules.deadline_s)
-        started = time.monotonic()
+        started = deadline.now()
         with self.observe.span("posts", finder=self.finder.name) as span:
             try:
                 self._require_past(query)
@@ -83,7 +83,7 @@ class Posts:
             except WebSearchError as error:
                 result = outcome.failed(PostResult(session_id=_new_session()), error, "posts")
             if query.verify and result.quotes:
-                result = await self._looked_up(result, limit_s - (time.monotonic() - started))
+                result = await self._looked_up(result, limit_s - (deadline.now() - started))
             span.note(outcome=result.error or result.status, sources=len(result.sources), quotes=len(result.quotes))
         return budget.fit_posts(result, query.max_chars)
 

@@ -350,11 +350,11 @@ class _Clock:
 
     def __init__(self, total_s: float) -> None:
         self.total_s = total_s
-        self._started = time.monotonic()
+        self._started = deadline.now()
 
     @property
     def passed_s(self) -> float:
-        return time.monotonic() - self._started
+        return deadline.now() - self._started
 
     def left(self, *, reserve: float = 0.0, until: float | None = None) -> float:
         """Seconds to the deadline less `reserve`, or to `until` seconds after the start if that is earlier."""

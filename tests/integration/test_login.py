@@ -295,7 +295,7 @@ class TestWhoElseKnocks:
             for _, writer in slow:
                 writer.write(b"GET /callback?code=x HTTP/1.1\r\nX-Slow: ")
             answered = asyncio.ensure_future(ask("GET", right))
-            assert await asyncio.wait_for(server.code(), 5) == "the-code"
+            assert await asyncio.wait_for(server.code(), 30) == "the-code"
             server.finish(NotConfigured("done", provider="login"))
             assert (await answered).status_code == 400
             for _, writer in slow:
@@ -318,7 +318,7 @@ class TestWhoElseKnocks:
             with socket.create_connection(("127.0.0.1", port)) as knocking:
                 knocking.sendall(noise)
             answered = asyncio.ensure_future(ask("GET", right))
-            assert await asyncio.wait_for(server.code(), 5) == "the-code"
+            assert await asyncio.wait_for(server.code(), 30) == "the-code"
             server.finish(NotConfigured("done", provider="login"))
             await answered
 

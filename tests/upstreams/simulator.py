@@ -99,12 +99,12 @@ class Simulator:
             self.disconnects = 0
         return self
 
-    async def until(self, condition: Callable[[Self], bool], *, within_s: float = 5.0) -> None:
+    async def until(self, condition: Callable[[Self], bool], *, within_s: float = 30.0) -> None:
         """Wait for a state of this simulator, such as `lambda it: it.disconnects == 1`."""
         wait = partial(self.wait_until, condition, within_s=within_s)
         await to_thread.run_sync(wait, abandon_on_cancel=True)
 
-    def wait_until(self, condition: Callable[[Self], bool], *, within_s: float = 5.0) -> None:
+    def wait_until(self, condition: Callable[[Self], bool], *, within_s: float = 30.0) -> None:
         """As `until`, for code that is not async; the simulator must then run in a thread of its own."""
         with self._changed:
             seen = self._changed.wait_for(lambda: condition(self), within_s)

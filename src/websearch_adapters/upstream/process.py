@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -32,6 +33,8 @@ LINE_CHARS = 2_000
 CHUNK_BYTES = 65_536
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 SAMPLE_CHARS = 200
+LOOK_EVERY_S = 0.01
+"""How often is looked whether a process that has to leave is gone."""
 EXIT_CHECK_S = 0.5
 """How often an exit is looked for that the pipes do not tell of, because a grandchild holds them open."""
 KILL_AFTER_S = 0.5
@@ -170,13 +173,15 @@ class Child:
                 self._process.stdin.close()
 
     async def _gone_within(self, seconds: float) -> bool:
-        """Whether it is gone by then; not by waiting for it, because that also waits for the pipes of its grandchildren."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self._process.returncode is None:
-            if asyncio.get_running_loop().time() >= deadline:
-                return False
-            await asyncio.sleep(0.01)
-        return True
+        """Whether it is gone by then; not by waiting for it, because that also waits for the pipes of its grandchildren.
+
+        Counted in looks: while the machine sleeps, the process has no time to leave, and nobody would hear that it has.
+        """
+        for _ in range(math.ceil(seconds / LOOK_EVERY_S)):
+            if self._process.returncode is not None:
+                return True
+            await asyncio.sleep(LOOK_EVERY_S)
+        return self._process.returncode is not None
 
     # pumps
 

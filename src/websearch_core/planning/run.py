@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from websearch_core import budget, merge, outcome, progress
+from websearch_core import budget, deadline, merge, outcome, progress
 from websearch_core.errors import EmptyResult, InvalidInput, OutOfTime, WebSearchError
 from websearch_core.fetch import Fetch
 from websearch_core.inflight import settled, stopped
@@ -71,7 +70,7 @@ class RunPlan:
                 raise incomplete(plan)
         except WebSearchError as error:
             return outcome.failed(empty, error, "plan")
-        parts = await self._parts(plan, query, time.monotonic() + limit_s)
+        parts = await self._parts(plan, query, deadline.now() + limit_s)
         result = _composed(empty, parts)
         if result.status != "error":
             await self.cache.put(f"session:{result.session_id}", result, ttl_s=self.search.rules.sources_ttl_s)
@@ -83,7 +82,7 @@ class RunPlan:
 
         async def part(about: PlanSubQuery) -> _Part:
             async with gate:
-                left = end - time.monotonic()
+                left = end - deadline.now()
                 return await self._part(plan, about, query, left) if left > 0 else _late(about)
 
         for group in order.groups(plan.sub_queries, plan.execution):
@@ -114,11 +113,11 @@ class RunPlan:
         self, plan: Plan, about: PlanSubQuery, query: SearchQuery, params: dict[str, Any], left_s: float
     ) -> _Part:
         """The first of the part's terms that finds something; without terms its goal."""
-        end = time.monotonic() + left_s
+        end = deadline.now() + left_s
         given = {name: value for name, value in _known(SearchQuery, params).items() if name not in {"plan", "model"}}
         part = _late(about)
         for words in [given.pop("query", None)] if "query" in given else _terms(plan, about):
-            left = end - time.monotonic()
+            left = end - deadline.now()
             if left <= 0:
                 break
             try:

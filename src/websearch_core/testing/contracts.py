@@ -9,7 +9,7 @@ Subclass the suite in a test module, with a name that starts with `Test`, and gi
 
 A fixture that a suite has without a default fails by name until it is given. Fixtures may be async, and may have `params`: a
 `failing_…` fixture usually has one for every way in which the other side can fail. The suites bring the `anyio_backend` fixture
-and the mark of anyio's pytest plugin; nothing waits longer than five seconds. An `Offline…` suite is the half of a suite that
+and the mark of anyio's pytest plugin; nothing waits longer than half a minute. An `Offline…` suite is the half of a suite that
 needs no other side: for implementations that speak to nobody, so can neither fail nor hang.
 
 For readable failures, `pytest.register_assert_rewrite("websearch_core.testing.contracts")` in a `conftest.py`.
@@ -101,7 +101,7 @@ __all__ = [
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-WAIT_S = 5.0
+WAIT_S = 30.0
 PROBLEMATIC = ("", "plain", "ключ:ключ", "键/键", "../../etc/passwd", "nul\x00nul", "line\nline", "🙂", "k" * 5_000)
 """Cache keys that a file system, a protocol or an encoding may stumble over."""
 
@@ -1492,7 +1492,7 @@ def _deaf() -> None:
 
 def _patient() -> asyncio.Timeout:
     """Longer than a call: a connection may be a process that starts."""
-    return asyncio.timeout(4 * WAIT_S)
+    return asyncio.timeout(2 * WAIT_S)
 
 
 async def _soon(call: Awaitable[T]) -> T:

@@ -93,7 +93,7 @@ __all__ = [
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ALL_FILTERS: frozenset[Filter] = frozenset({"fresh_within", "include_domains", "exclude_domains"})
-WAIT_S = 5.0
+WAIT_S = 30.0
 """How long `Gate.until_entered` and `Gate.until_cancelled` wait before they call the test failed."""
 
 
@@ -128,11 +128,11 @@ class Gate(Generic[T_co]):
         self._open.set()
 
     async def until_entered(self, calls: int = 1) -> None:
-        """Wait until this many calls have arrived; TimeoutError after five seconds."""
+        """Wait until this many calls have arrived; TimeoutError after half a minute."""
         await self._until(lambda: self.entered >= calls)
 
     async def until_cancelled(self, calls: int = 1) -> None:
-        """Wait until this many calls were cancelled; TimeoutError after five seconds."""
+        """Wait until this many calls were cancelled; TimeoutError after half a minute."""
         await self._until(lambda: self.cancelled >= calls)
 
     async def passed(self) -> T_co:

@@ -322,7 +322,7 @@ class TestReplies:
     async def test_reading_stops_where_the_reader_says_so(self) -> None:
         upstream = ChatUpstream(script=stall_after(then=saying(b"one\nend\nmore")))
         async with on_loopback(upstream) as (http, base_url):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 assert (await http.exchange(request(base_url), Lines)).startswith("one\nend\n")
             await upstream.until(lambda it: it.disconnects == 1)
 

@@ -327,12 +327,12 @@ async def test_a_cancelled_addition_leaves_nothing_behind(path: Path, library: S
     queued.clear()
     with writing_elsewhere(path):
         adding = asyncio.create_task(patient.add(DIGIT_PAGES))
-        await asyncio.wait_for(queued.wait(), 5)
+        await asyncio.wait_for(queued.wait(), 30)
         adding.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(adding, 5)
+            await asyncio.wait_for(adding, 30)
         assert await library.count() == 1
-    await asyncio.wait_for(patient.aclose(), 5)
+    await asyncio.wait_for(patient.aclose(), 30)
     assert await library.count() == 1
     assert await library.add(DIGIT_PAGES) == 20
 
@@ -342,10 +342,10 @@ async def test_an_addition_waits_for_its_turn(path: Path, library: SqliteLibrary
     queued.clear()
     with writing_elsewhere(path) as writer:
         adding = asyncio.create_task(library.add(DIGIT_PAGES))
-        await asyncio.wait_for(queued.wait(), 5)
+        await asyncio.wait_for(queued.wait(), 30)
         assert not adding.done()
         writer.execute("COMMIT")
-        assert await asyncio.wait_for(adding, 10) == 20
+        assert await asyncio.wait_for(adding, 30) == 20
 
 
 async def test_an_addition_whose_turn_does_not_come_says_so(path: Path, library: SqliteLibrary) -> None:
@@ -360,7 +360,7 @@ async def test_readers_are_not_held_up_by_a_writer(library: SqliteLibrary, path:
     await library.add([FERRY])
     with writing_elsewhere(path) as writer:
         writer.execute("DELETE FROM pages")
-        assert len(await asyncio.wait_for(library.search("ferry"), 5)) == 1
+        assert len(await asyncio.wait_for(library.search("ferry"), 30)) == 1
 
 
 async def test_many_calls_at_once_lose_nothing(library: SqliteLibrary) -> None:

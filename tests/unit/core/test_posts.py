@@ -314,8 +314,8 @@ class TestPayingOnce:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a state that tasks of ours bring about; five seconds at most."""
-    async with asyncio.timeout(5):
+    """Wait for a state that tasks of ours bring about; thirty seconds at most."""
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0)
 
