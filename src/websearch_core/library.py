@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from websearch_core import outcome, progress
-from websearch_core.errors import EmptyResult, RequestRejected, WebSearchError
+from websearch_core import errors, outcome, progress
+from websearch_core.errors import EmptyResult, ProviderError, RequestRejected, WebSearchError
 from websearch_core.ports import Extractor, Library, Mapper
-from websearch_core.values import FetchRequest, IndexRun, LibraryEntry, MapRequest, Note, Outcome, Page
+from websearch_core.values import FetchRequest, IndexRun, LibraryEntry, MapRequest, Note, Outcome, Page, ReadFailure
 
 __all__ = ["EMPTY", "Folder", "Folders", "LibraryChange", "ManageLibrary"]
 
@@ -40,6 +40,11 @@ class Folder(Protocol):
     @property
     def root(self) -> str:
         """The address of the folder, or of the one file."""
+        ...
+
+    @property
+    def reader(self) -> str:
+        """What tells its reader from another one, which may read what this one could not."""
         ...
 
     def files(self) -> Sequence[tuple[str, str]]:
@@ -126,32 +131,37 @@ class ManageLibrary:
             return outcome.failed(await self._counted(done), error, "library")
         return _judged(dataclasses.replace(done, notes=notes), failures, "page")
 
-    async def add_folder(self, folder: Folder, /) -> LibraryChange:
+    async def add_folder(self, folder: Folder, /, *, retry: bool = False) -> LibraryChange:
         """Put the files of a folder in: those that are new or have changed are read, those that are gone are taken out.
 
-        A partial success when some of them could not be read: each is named in a note, with the reason; the library keeps what
-        it had of it, and the next run tries it again. On a failure the change tells what was written before it; no readable
-        file at all is a failure.
+        A partial success when some of them could not be read: each is named in a note, with the reason, and the library keeps
+        what it had of it. Where the reason lies in the file, it is tried again when it has changed, when it would be read by
+        another reader, or with `retry`; else in the next run. On a failure the change tells what was written before it; no
+        readable file at all is a failure.
         """
         done = LibraryChange()
         failures: dict[str, WebSearchError] = {}
+        left: dict[str, WebSearchError] = {}
         try:
             files = dict(await asyncio.to_thread(folder.files))
-            known = await self.library.stamps(folder.root)
-            changed = [address for address, stamp in files.items() if known.get(address) != stamp]
-            done = dataclasses.replace(done, skipped=len(files) - len(changed))
+            known, noted = await self.library.stamps(folder.root), await self.library.failures(folder.root)
+            if not retry:
+                left = {address: _again(one) for address, one in noted.items() if _holds(one, folder, files)}
+            changed = [address for address, stamp in files.items() if known.get(address) != stamp and address not in left]
+            before = len(files) - len(changed)
+            done = dataclasses.replace(done, skipped=before - len(left))
             for at, batch in enumerate(_batches(changed, BATCH_PAGES)):
-                progress.tell("indexing files", done=done.skipped + at * BATCH_PAGES, total=len(files))
+                progress.tell("indexing files", done=before + at * BATCH_PAGES, total=len(files))
                 change, failed = await self._add_files(folder, batch, files)
                 done, failures = _sum(done, change), {**failures, **failed}
-            gone = await self.library.discard([address for address in known if address not in files])
+            gone = await self.library.discard([address for address in {**known, **noted} if address not in files])
             progress.tell("indexing files", done=len(files), total=len(files))
             done = dataclasses.replace(done, removed=done.removed + gone, total=await self.library.count())
-            if not done.added and not done.skipped and not done.removed and not failures:
+            if not done.added and not done.skipped and not done.removed and not failures and not left:
                 raise _nothing_readable()
         except WebSearchError as error:
             return outcome.failed(await self._counted(done), error, "library")
-        return _judged(done, failures, "file")
+        return _judged(done, {**failures, **left}, "file", left=len(left))
 
     async def add_pages(self, pages: Iterable[Page], /) -> LibraryChange:
         """Put pages in, fifty at a time; `pages` is read in a worker thread and may read files.
@@ -264,9 +274,10 @@ class ManageLibrary:
         """Read these files and keep them; what was in the library and is no text any more is taken out."""
         read = await _each(batch, folder.page, at_once=READERS)
         pages = [page for page in read.values() if isinstance(page, Page)]
-        added = await self.library.add(pages, stamps={page.url: stamps[page.url] for page in pages})
-        removed = await self.library.discard([address for address, page in read.items() if page is None])
         failed = {address: error for address, error in read.items() if isinstance(error, WebSearchError)}
+        noted = [_noted(address, error, stamps[address], folder.reader) for address, error in failed.items() if _lasts(error)]
+        added = await self.library.add(pages, stamps={page.url: stamps[page.url] for page in pages}, failures=noted)
+        removed = await self.library.discard([address for address, page in read.items() if page is None])
         return LibraryChange(added=added, skipped=len(pages) - added, removed=removed), failed
 
 
@@ -293,6 +304,34 @@ def _is_gone(error: WebSearchError) -> bool:
     return isinstance(error, RequestRejected) and error.http_status in GONE
 
 
+def _lasts(error: WebSearchError) -> bool:
+    """Whether the reason lies in the file: not in its permissions, in what is installed here, or in what happened meanwhile."""
+    return isinstance(error, ProviderError) and not error.repeatable
+
+
+def _noted(address: str, error: WebSearchError, stamp: str, reader: str) -> ReadFailure:
+    return ReadFailure(
+        url=address,
+        stamp=stamp,
+        reader=reader,
+        kind=type(error).__name__,
+        message=error.message,
+        hint=error.hint or "",
+        provider=error.provider or "",
+    )
+
+
+def _holds(noted: ReadFailure, folder: Folder, files: Mapping[str, str]) -> bool:
+    """Whether reading the file would come to the same again; a file that does not tell its stamp may have changed."""
+    return bool(noted.stamp) and files.get(noted.url) == noted.stamp and noted.reader == folder.reader
+
+
+def _again(noted: ReadFailure) -> WebSearchError:
+    """The error that was noted."""
+    kind: type[WebSearchError] = getattr(errors, noted.kind if noted.kind in errors.__all__ else "BadReply")
+    return kind(noted.message, provider=noted.provider or None, hint=noted.hint or None)
+
+
 def _options(request: MapRequest) -> str:
     """What tells one reading of a site from another."""
     return repr((request.patterns, request.instructions, request.max_depth, request.max_breadth, request.limit, request.offset))
@@ -315,12 +354,15 @@ def _nothing_readable() -> EmptyResult:
     )
 
 
-def _judged(change: LibraryChange, failures: Mapping[str, WebSearchError], kind: str) -> LibraryChange:
-    """`change` with what could not be read: how many, and the first twenty one by one."""
+def _judged(change: LibraryChange, failures: Mapping[str, WebSearchError], kind: str, *, left: int = 0) -> LibraryChange:
+    """`change` with what could not be read: how many, and the first twenty one by one; `left` were not tried again."""
     if not failures:
         return change
     told = [_told(address, error, kind) for address, error in islice(failures.items(), MAX_TOLD)]
-    counted = Note(code=f"{kind}s_unreadable", text=f"{len(failures)} {kind}{'s' if len(failures) > 1 else ''} could not be read")
+    text = f"{len(failures)} {kind}{'s' if len(failures) > 1 else ''} could not be read"
+    if left:
+        text += f"; {left} unchanged since the last try, so not tried again: add --retry to try"
+    counted = Note(code=f"{kind}s_unreadable", text=text)
     change = dataclasses.replace(change, notes=(*change.notes, counted, *told))
     verdict = outcome.partly if change.added or change.skipped else outcome.failed
     return verdict(change, next(iter(failures.values())), "library")

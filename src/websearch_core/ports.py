@@ -22,6 +22,7 @@ from websearch_core.values import (
     Page,
     Passage,
     PostQuery,
+    ReadFailure,
     SearchQuery,
     Secret,
     Setting,
@@ -242,11 +243,12 @@ class Library(Protocol):
         root: str = "",
         done: Sequence[str] = (),
         stamps: Mapping[str, str] = MappingProxyType({}),
+        failures: Sequence[ReadFailure] = (),
     ) -> int:
         """Index pages, replacing those of the same address; how many were new or changed.
 
         With `root` they belong to that site's run, whose addresses `done` are ticked off. `stamps` holds by address what tells
-        later that a page has changed.
+        later that a page has changed. `failures` are noted, each until a page of its address is added or the address forgotten.
         """
         ...
 
@@ -268,6 +270,10 @@ class Library(Protocol):
 
     async def stamps(self, prefix: str, /) -> Mapping[str, str]:
         """Address → stamp of every page whose address is `prefix` or lies below it."""
+        ...
+
+    async def failures(self, prefix: str, /) -> Mapping[str, ReadFailure]:
+        """Address → what was noted of it as a failure; of `prefix` and of all that lies below it."""
         ...
 
     async def search(

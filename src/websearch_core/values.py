@@ -49,6 +49,7 @@ __all__ = [
     "PostSource",
     "Quote",
     "QuoteState",
+    "ReadFailure",
     "Report",
     "SearchQuery",
     "SearchResult",
@@ -478,6 +479,22 @@ class IndexRun:
     """Addresses in all."""
     pending: tuple[str, ...] = ()
     """Those that are still to be read, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFailure:
+    """Why a file could not be read, so that it is not tried again while it and its reader stay the same."""
+
+    url: str
+    stamp: str
+    """What the file's stamp was."""
+    reader: str
+    """What tells this reader from one that may fare better."""
+    kind: str
+    """The name of the error's class."""
+    message: str
+    hint: str = ""
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

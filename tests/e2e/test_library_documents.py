@@ -140,6 +140,20 @@ async def test_a_poisoned_file_costs_itself_alone(tmp_path: Path) -> None:
     assert [file for file, _, _ in await found(tmp_path, "lantern11")] == ["11.html"]
 
 
+@pytest.mark.requirement("OURS-46")
+async def test_a_poisoned_file_costs_its_time_once_and_goes_in_when_it_may_take_longer(tmp_path: Path) -> None:
+    place = notes(tmp_path)
+    (place / "05-poison.html").write_bytes(heavy(4_900_000).body)
+    hasty, patient = (home(tmp_path, WEBSEARCH_FETCH_READING_LIMIT_S=limit) for limit in ("1", "100"))
+    first, again = add(hasty, str(place)), add(hasty, str(place))
+    assert "05-poison.html takes more than 1 s to read" in again["notes"][1]["text"]
+    assert again["notes"][1:] == first["notes"][1:]
+    told = "1 file could not be read; 1 unchanged since the last try, so not tried again: add --retry to try"
+    assert again["notes"][0]["text"] == told
+    assert "--retry" not in add(hasty, "--retry", str(place))["notes"][0]["text"]
+    assert (add(patient, str(place))["status"], counts(add(patient, str(place)))) == ("success", (0, HONEST + 1, 0, HONEST + 1))
+
+
 @pytest.fixture
 async def own() -> AsyncIterator[Worker]:
     made = Worker(Limits(time_s=60.0), processes=1)
@@ -163,6 +177,8 @@ async def test_a_process_killed_in_the_middle_of_a_run_costs_one_file_which_the_
     assert until_gone(pid)
     assert (first.status, first.added, first.total) == ("partial_success", HONEST - 1, HONEST - 1)
     assert [note.code for note in first.notes] == ["files_unreadable", "file_unreadable"]
+    assert first.error_detail is not None
+    assert first.error_detail.retryable
     second = await manage.add_folder(FileFolder(place, own))
     await library.aclose()
     assert second == LibraryChange(added=1, skipped=HONEST - 1, total=HONEST)

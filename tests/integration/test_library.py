@@ -352,7 +352,7 @@ class _Watched:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self.read: list[str] = []
-        self.root = folder.root
+        self.root, self.reader = folder.root, folder.reader
 
     def files(self) -> Sequence[tuple[str, str]]:
         return self._folder.files()

@@ -38,10 +38,12 @@ OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 """The name of the stream in which Office keeps a document with a password; MS-OFFCRYPTO 2.3.4."""
 LOCKED = "It needs a password; look for an open version."
+UNLOCK = "Save a copy without its password, and add that."
 ELSEWHERE = "Use another provider for this page, or another page with the same content."
 SCRIPTED = "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page."
 _SENDS = re.compile(r"^sends ")
 DAMAGED = "Fetch it again, or look for another version of this document."
+REPAIR = "Look for another copy of it, or save it anew with the program that made it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,8 @@ def read(document: Document) -> Reading:
         return _selected(document, kind)
     reading = _READERS.get(kind, _text)(document, kind)
     if not reading.text.strip():
-        raise failure(EmptyResult, document, "sends nothing readable", "The page has no text; use another page or provider.")
+        hint = "The page has no text; use another page or provider."
+        raise failure(EmptyResult, document, "sends nothing readable", hint, of_file="It has no text; leave it out.")
     return reading
 
 
@@ -113,11 +116,12 @@ def links(document: Document) -> PageLinks:
     return read_links(decode(document.body, document.content_type)[0], document.url)
 
 
-def failure(kind: type[ProviderError], document: Document, what: str, hint: str) -> ProviderError:
-    """An error that names the host and says what it did; or a file here, and what that is."""
+def failure(kind: type[ProviderError], document: Document, what: str, hint: str, *, of_file: str = "") -> ProviderError:
+    """An error that names the host and says what it did; or a file here, and what that is, with the hint `of_file`."""
     whose = urls.host(document.url)
     said = f"{whose} {what}" if whose else f"{_file_name(document.url)} {_SENDS.sub('is ', what)}"
-    return kind(said, provider=NAME, hint=hint, http_status=document.status if whose else None)
+    way_out = hint if whose or not of_file else of_file
+    return kind(said, provider=NAME, hint=way_out, http_status=document.status if whose else None)
 
 
 def _moved_to(document: Document) -> str:
@@ -191,9 +195,9 @@ def _pdf(document: Document, _kind: Kind) -> Reading:
             hint="Install it with: pip install 'websearch-mcp[pdf]'. Or use another provider, or an HTML version of this page.",
         ) from error
     except pdf.LockedError as error:
-        raise failure(Declined, document, "sends a PDF that asks for a password", LOCKED) from error
+        raise failure(Declined, document, "sends a PDF that asks for a password", LOCKED, of_file=UNLOCK) from error
     except pdf.UnreadableError as error:
-        raise failure(BadReply, document, "sends a damaged PDF", DAMAGED) from error
+        raise failure(BadReply, document, "sends a damaged PDF", DAMAGED, of_file=REPAIR) from error
     except pdf.NoTextError as error:
         pages = error.args[0]
         what = f"sends a PDF of {pages:,} page{'s' if pages != 1 else ''} without text: pictures of pages"
@@ -220,9 +224,9 @@ def _office(document: Document, kind: Kind) -> Reading:
     try:
         found = office.read_office(document.body, cast("OfficeKind", kind), document.url)
     except package.LockedError as error:
-        raise failure(Declined, document, "sends a document that asks for a password", LOCKED) from error
+        raise failure(Declined, document, "sends a document that asks for a password", LOCKED, of_file=UNLOCK) from error
     except package.DamagedError as error:
-        raise failure(BadReply, document, "sends a damaged document", DAMAGED) from error
+        raise failure(BadReply, document, "sends a damaged document", DAMAGED, of_file=REPAIR) from error
     cut = (Note(code="document_cut", text=found.cut, provider=NAME),) if found.cut else ()
     return Reading(
         kind=kind,
@@ -237,12 +241,13 @@ def _office(document: Document, kind: Kind) -> Reading:
 def _binary(document: Document, _kind: Kind) -> Reading:
     if document.body.startswith(OLE):
         if ENCRYPTED_PACKAGE in document.body:
-            raise failure(Declined, document, "sends a document that asks for a password", LOCKED)
+            raise failure(Declined, document, "sends a document that asks for a password", LOCKED, of_file=UNLOCK)
         what = "sends a file of old Office, or a program's own"
         raise failure(Declined, document, what, "Look for the same as .docx, .xlsx, .pptx or PDF.")
     media = document.content_type.partition(";")[0].strip()[:60] or "unknown kind"
     what = f"sends a file of {len(document.body):,} bytes that is no text ({media})"
-    raise failure(Declined, document, what, "Only text can be read; use a page that describes this file.")
+    hint = "Only text can be read; use a page that describes this file."
+    raise failure(Declined, document, what, hint, of_file="Save it as text or PDF, or give it the ending of what it is.")
 
 
 def _file_name(url: str) -> str:

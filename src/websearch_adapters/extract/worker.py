@@ -45,7 +45,10 @@ KEPT_VARIABLES = frozenset({
     "PATH", "SYSTEMROOT", "WINDIR", "TEMP", "TMP", "TMPDIR", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "PYTHONHOME", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX",
 })  # fmt: skip
+FROM_OUTSIDE = frozenset({-1, -2, -9, -15})
+"""Exit statuses of a process that somebody else ended: a terminal, an operator, or a system that ran short of memory."""
 ELSEWHERE = "Use another page or provider; reading this one was stopped."
+SPLIT = "Split the file, or allow it more with {}; reading it was stopped."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ class Worker:
 
     def __init__(self, limits: Limits = Limits(), *, processes: int = 2, python: str = "") -> None:
         """`python`: the interpreter to run, for programs that are none themselves; unset, the one that runs us."""
-        self._limits = limits
+        self.limits = limits
         self._python = python or sys.executable
         self._most = processes
         self._idle: deque[_Process] = deque()
@@ -112,7 +115,7 @@ class Worker:
         Raises:
             WebSearchError: as in `read`, or what the task raises, in the name of `reader`.
         """
-        call = _Call(self._limits)
+        call = _Call(self.limits)
         self._calls.add(call)
         head = {"task": task, "document": _head(document), "arguments": arguments}
         running = self._pool().submit(self._served, call, head, document)
@@ -162,7 +165,7 @@ class Worker:
         if reply is None:
             raise call.why_over(document, process.end())
         told, _ = reply
-        if told["peak_bytes"] < RETIRE_SHARE * self._limits.memory_bytes and self._threads is not None:
+        if told["peak_bytes"] < RETIRE_SHARE * self.limits.memory_bytes and self._threads is not None:
             self._idle.append(process)
         else:
             process.end()
@@ -176,7 +179,7 @@ class Worker:
                 if process.alive:
                     return process
                 process.end()
-            return _Process(self._python, self._limits)
+            return _Process(self._python, self.limits)
 
 
 class _Process:
@@ -275,11 +278,16 @@ class _Call:
         if self.unwanted:
             return _stopped(document)
         if time.monotonic() - self._began >= self._limits.time_s:
-            return failure(TooCostly, document, f"takes more than {self._limits.time_s:g} s to read", ELSEWHERE)
-        if status in {OUT_OF_MEMORY, -9}:  # -9: the system ran short itself
+            what = f"takes more than {self._limits.time_s:g} s to read"
+            return failure(TooCostly, document, what, ELSEWHERE, of_file=SPLIT.format("fetch.reading_limit_s"))
+        if status in {OUT_OF_MEMORY, -9}:
             size = self._limits.memory_bytes // MIB
-            return failure(TooCostly, document, f"takes more than {size:,} MiB of memory to read", ELSEWHERE)
-        return _broken(document, f"exit status {status}")
+            what = f"takes more than {size:,} MiB of memory to read"
+            error = failure(TooCostly, document, what, ELSEWHERE, of_file=SPLIT.format("fetch.reading_memory_bytes"))
+        else:
+            error = _broken(document, f"exit status {status}")
+        error.repeatable = status in FROM_OUTSIDE
+        return error
 
 
 def _environment() -> dict[str, str]:
@@ -313,11 +321,15 @@ def _raise_told(head: dict[str, Any], document: Document) -> None:
 
 
 def _stopped(document: Document) -> WebSearchError:
-    return failure(BadReply, document, "was not read to the end, because the reader was closed", "Call again.")
+    what = "was not read to the end, because the reader was closed"
+    error = failure(BadReply, document, what, "Call again.", of_file="Add it again.")
+    error.repeatable = True
+    return error
 
 
-def _broken(document: Document, fault: str) -> WebSearchError:
-    error = failure(BadReply, document, "sends something that breaks the reader", "Use another page or provider.")
+def _broken(document: Document, fault: str) -> ProviderError:
+    what, hint = "sends something that breaks the reader", "Use another page or provider."
+    error = failure(BadReply, document, what, hint, of_file="Save it anew, or as text or PDF, and add that.")
     error.diagnostics = MappingProxyType({"fault": fault})
     return error
 

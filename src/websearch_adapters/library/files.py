@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ KINDS: Mapping[str, str] = {
     ".xml": "xml",
     **dict.fromkeys((".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub", ".ipynb"), DOCUMENT),
 }
+PARTS = ("websearch-mcp", "lxml", "pypdfium2")
+"""What decides whether a file can be read."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 """Beside all hidden ones, .git and .venv among them."""
 MAX_BYTES = 5_000_000
@@ -75,6 +78,18 @@ class FileFolder(Folder):
     @property
     def root(self) -> str:
         return address_of(self._path)
+
+    @cached_property
+    def reader(self) -> str:
+        """The version of this program and of what it reads with, and what one file may take."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        versions = []
+        for name in PARTS:
+            with contextlib.suppress(PackageNotFoundError):
+                versions.append(f"{name} {version(name)}")
+        limits = self._worker.limits
+        return f"{', '.join(versions)}; {limits.time_s:g} s, {limits.memory_bytes} bytes"
 
     def files(self) -> list[tuple[str, str]]:
         """Address and stamp of each file, in the order of the folder.

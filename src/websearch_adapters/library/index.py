@@ -14,9 +14,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
@@ -28,7 +28,7 @@ from websearch_adapters.provider import on_hosts
 from websearch_core.errors import NotConfigured, Unreachable, WebSearchError
 from websearch_core.passages import coverage, query_terms, searchable, split, stretch
 from websearch_core.ports import Library
-from websearch_core.values import IndexRun, LibraryEntry, Page, Passage
+from websearch_core.values import IndexRun, LibraryEntry, Page, Passage, ReadFailure
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteLibrary"]
 
 T = TypeVar("T")
-SCHEMA = 2
+SCHEMA = 3
 """Of the tables, of the splitting and of the words: a change to any of them takes the next number."""
 TABLES = (
     """CREATE TABLE pages (
@@ -65,6 +65,13 @@ SECOND = (
     "CREATE INDEX queue_by_address ON queue (run, url)",
 )
 """What version 2 adds: a site that is being read is kept with the addresses that are still to come."""
+THIRD = (
+    """CREATE TABLE failures (
+        url TEXT PRIMARY KEY, stamp TEXT NOT NULL, reader TEXT NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL,
+        hint TEXT NOT NULL, provider TEXT NOT NULL) WITHOUT ROWID""",
+)
+"""What version 3 adds: files that could not be read, so that they are not tried again for nothing."""
+FAILURE = "url, stamp, reader, kind, message, hint, provider"
 CANDIDATES = """
     SELECT passages.id, passages.page, pages.url, pages.published, pages.fetched_at, found.badness
     FROM (SELECT rowid AS id, rank AS badness FROM words
@@ -118,6 +125,7 @@ class _Batch:
     root: str
     done: tuple[str, ...]
     stamps: Mapping[str, str]
+    failures: tuple[ReadFailure, ...]
     moment: str
 
 
@@ -172,6 +180,7 @@ class SqliteLibrary(Library):
         root: str = "",
         done: Sequence[str] = (),
         stamps: Mapping[str, str] = MappingProxyType({}),
+        failures: Sequence[ReadFailure] = (),
     ) -> int:
         """Index pages in one transaction, replacing those of the same address; how many were new or changed.
 
@@ -179,9 +188,9 @@ class SqliteLibrary(Library):
             Unreachable: other writers kept the file for longer than `patience_s`.
             NotConfigured: the file cannot be written, or belongs to a newer version of this program.
         """
-        if not pages and not done:
+        if not pages and not done and not failures:
             return 0
-        batch = _Batch(root=root, done=tuple(done), stamps=stamps, moment=self._moment())
+        batch = _Batch(root=root, done=tuple(done), stamps=stamps, failures=tuple(failures), moment=self._moment())
         return await self._run(lambda db, call: _add(db, call, pages, batch), empty=None)
 
     async def remove(self, prefix: str, /) -> int:
@@ -203,6 +212,10 @@ class SqliteLibrary(Library):
     async def stamps(self, prefix: str, /) -> Mapping[str, str]:
         """Address → stamp of the page at `prefix` and of all pages below it. Raises like `add`."""
         return await self._run(lambda db, _: _stamps(db, prefix), empty={})
+
+    async def failures(self, prefix: str, /) -> Mapping[str, ReadFailure]:
+        """Address → what was noted of it as a failure; of `prefix` and of all that lies below it. Raises like `add`."""
+        return await self._run(lambda db, _: _failures(db, prefix), empty={})
 
     async def search(
         self,
@@ -335,7 +348,7 @@ def _prepare(db: sqlite3.Connection) -> None:
             db.execute("PRAGMA journal_mode = WAL")
         with _writing(db, None):
             version = _number(db, "PRAGMA user_version")
-            for number, statements in enumerate((TABLES, SECOND), 1):
+            for number, statements in enumerate((TABLES, SECOND, THIRD), 1):
                 for statement in statements if version < number else ():
                     db.execute(statement)
             version = max(version, SCHEMA)
@@ -423,11 +436,12 @@ def _add(db: sqlite3.Connection, call: _Call, pages: Sequence[Page], batch: _Bat
         digest = _digest(page)
         if _kept_digest(db, page.url) != digest:
             prepared.append(_prepared(page, digest))
-    if not prepared and not batch.root and not batch.stamps:
+    if not prepared and not batch.root and not batch.stamps and not batch.failures:
         return 0
     with _writing(db, call):
         written = sum(_put(db, call, page, batch.moment) for page in prepared)
         _mark(db, list(last.values()), batch)
+        _note(db, last, batch.failures)
         return written
 
 
@@ -443,6 +457,13 @@ def _mark(db: sqlite3.Connection, pages: Sequence[Page], batch: _Batch) -> None:
             db.execute("UPDATE pages SET root = ?, run = ? WHERE url = ?", (_storable(batch.root), run, _storable(page.url)))
     done = [(run, _storable(address)) for address in batch.done]
     db.executemany("UPDATE queue SET done = 1 WHERE run = ? AND url = ?", done)
+
+
+def _note(db: sqlite3.Connection, added: Iterable[str], failures: Sequence[ReadFailure]) -> None:
+    """Note what could not be read, and forget it of what was added."""
+    rows = [tuple(map(_storable, astuple(failure))) for failure in failures]
+    db.executemany(f"INSERT OR REPLACE INTO failures ({FAILURE}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 - a constant
+    db.executemany("DELETE FROM failures WHERE url = ?", [(_storable(url),) for url in added])
 
 
 def _run_of(db: sqlite3.Connection, root: str) -> int:
@@ -490,8 +511,15 @@ def _stamps(db: sqlite3.Connection, prefix: str) -> dict[str, str]:
     return dict(db.execute(f"SELECT url, stamp FROM pages WHERE {BELOW}", _below(prefix)))  # noqa: S608 - a constant of ours
 
 
+def _failures(db: sqlite3.Connection, prefix: str) -> dict[str, ReadFailure]:
+    rows = db.execute(f"SELECT {FAILURE} FROM failures WHERE {BELOW}", _below(prefix))  # noqa: S608 - constants of ours
+    names = FAILURE.split(", ")
+    return {row[0]: ReadFailure(**dict(zip(names, row, strict=True))) for row in rows}
+
+
 def _discard(db: sqlite3.Connection, call: _Call, addresses: Sequence[str]) -> int:
     with _writing(db, call):
+        db.executemany("DELETE FROM failures WHERE url = ?", [(_storable(address),) for address in addresses])
         return sum(_delete(db, "url = ?", _storable(address)) for address in addresses)
 
 
@@ -542,6 +570,7 @@ def _put(db: sqlite3.Connection, call: _Call, page: _Prepared, moment: str) -> i
 
 def _remove(db: sqlite3.Connection, call: _Call, prefix: str) -> int:
     with _writing(db, call):
+        db.execute(f"DELETE FROM failures WHERE {BELOW}", _below(prefix))  # noqa: S608 - a constant of ours
         return _delete(db, BELOW, *_below(prefix))
 
 

@@ -65,6 +65,7 @@ from websearch_core.values import (
     Note,
     Page,
     PostQuery,
+    ReadFailure,
     SearchQuery,
     Secret,
     SiteMap,
@@ -975,6 +976,10 @@ CHINESE = Page(url="https://library.example/zh/桥", title="步行桥", text="�
 SHELF = (BRIDGE, MUSEUM, CHINESE)
 
 
+def _failure(url: str) -> ReadFailure:
+    return ReadFailure(url=url, stamp="one", reader="eyes", kind="TooCostly", message="too much", provider="local")
+
+
 class LibraryContract(_Suite):
     """Every `Library`.
 
@@ -1086,6 +1091,25 @@ class LibraryContract(_Suite):
         assert await library.stamps("https://library.example/city") == {BRIDGE.url: "one", MUSEUM.url: ""}
         await library.add([BRIDGE], stamps={BRIDGE.url: "three"})
         assert await library.stamps(BRIDGE.url) == {BRIDGE.url: "three"}
+
+    async def test_notes_what_could_not_be_read_below_an_address(self, library: Library) -> None:
+        first, beside = _failure(BRIDGE.url), _failure("https://library.example/city-hall")
+        assert await library.add([], failures=[first, beside]) == 0
+        assert await library.failures("https://library.example/city") == {first.url: first}
+        second = replace(first, stamp="two", hint="Try another one.")
+        assert await library.add([MUSEUM], failures=[second]) == 1
+        assert await library.failures(first.url) == {first.url: second}
+        assert await library.count() == 1
+
+    async def test_forgets_a_failure_with_its_address_or_over_a_page(self, library: Library) -> None:
+        held = [BRIDGE.url, MUSEUM.url, CHINESE.url]
+        await library.add([], failures=[_failure(url) for url in held])
+        await library.add([BRIDGE], stamps={BRIDGE.url: "one"})
+        assert list(await library.failures("https://library.example")) == held[1:]
+        assert await library.discard([MUSEUM.url]) == 0
+        assert list(await library.failures("https://library.example")) == held[2:]
+        assert await library.remove("https://library.example/zh") == 0
+        assert await library.failures("https://library.example") == {}
 
     async def test_searches_only_what_is_recent_enough(self, library: Library) -> None:
         """By the day of publication, or, where that is unknown, by the day of reading."""

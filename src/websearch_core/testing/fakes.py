@@ -57,6 +57,7 @@ from websearch_core.values import (
     Page,
     Passage,
     PostQuery,
+    ReadFailure,
     SearchQuery,
     Secret,
     Setting,
@@ -445,6 +446,7 @@ class FakeLibrary:
         self._added_at = added_at
         self._pages = {page.url: page for page in pages}
         self._stamps: dict[str, str] = {}
+        self._failures: dict[str, ReadFailure] = {}
         self._runs: dict[str, IndexRun] = {}
         self._met: dict[str, set[str]] = {}
         """Root → pages that its present run added."""
@@ -458,9 +460,13 @@ class FakeLibrary:
         root: str = "",
         done: Sequence[str] = (),
         stamps: Mapping[str, str] = MappingProxyType({}),
+        failures: Sequence[ReadFailure] = (),
     ) -> int:
         """Keep each page under its address."""
         self._check()
+        self._failures |= {failure.url: failure for failure in failures}
+        for page in pages:
+            self._failures.pop(page.url, None)
         changed = {page.url: page for page in pages if self._pages.get(page.url) != page}
         self._pages |= changed
         self._stamps |= {page.url: stamps.get(page.url, "") for page in pages}
@@ -475,11 +481,14 @@ class FakeLibrary:
     async def remove(self, prefix: str, /) -> int:
         """Forget the address and everything below it."""
         self._check()
+        self._failures = {url: failure for url, failure in self._failures.items() if not _is_below(url, prefix)}
         return self._drop([url for url in self._pages if _is_below(url, prefix)])
 
     async def discard(self, addresses: Sequence[str], /) -> int:
         """Forget exactly these addresses."""
         self._check()
+        for url in addresses:
+            self._failures.pop(url, None)
         return self._drop([url for url in dict.fromkeys(addresses) if url in self._pages])
 
     async def entries(self, *, offset: int = 0, limit: int = 100) -> tuple[LibraryEntry, ...]:
@@ -499,6 +508,11 @@ class FakeLibrary:
         """Address → stamp, as given."""
         self._check()
         return {url: self._stamps.get(url, "") for url in self._pages if _is_below(url, prefix)}
+
+    async def failures(self, prefix: str, /) -> Mapping[str, ReadFailure]:
+        """Address → failure, as given."""
+        self._check()
+        return {url: failure for url, failure in self._failures.items() if _is_below(url, prefix)}
 
     async def search(
         self,

@@ -49,7 +49,7 @@ async def _changed(resolve: Callable[[type[Any]], Any], target: str, options: ar
             manage.add_site(_whole_site(target, options), most=options.limit) if options.site else manage.add_url(target)
         )
     folders: Folders = resolve(Folders)
-    return await manage.add_folder(folders(target))
+    return await manage.add_folder(folders(target), retry=options.retry)
 
 
 def _whole_site(url: str, options: argparse.Namespace) -> MapRequest:

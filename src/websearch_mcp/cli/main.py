@@ -150,6 +150,7 @@ def _library(command: argparse.ArgumentParser) -> None:
     _patterns(add)
     add.add_argument("--max-depth", type=int, default=5, help="with --site: links to follow from the start, 1 to 5")
     add.add_argument("--limit", type=int, default=10_000, help="with --site: most pages, 1 to 100000")
+    add.add_argument("--retry", action="store_true", help="try files again that could not be read and have not changed")
     listing = _common(actions.add_parser("list", help="what is in it"))
     listing.add_argument("--offset", type=int, default=0, help="first entry")
     listing.add_argument("--limit", type=int, default=100, help="most entries")

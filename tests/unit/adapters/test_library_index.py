@@ -15,11 +15,11 @@ from types import FrameType
 
 import pytest
 
-from websearch_adapters.library.index import TABLES, SqliteLibrary
+from websearch_adapters.library.index import SECOND, TABLES, SqliteLibrary
 from websearch_core.errors import NotConfigured, Unreachable
 from websearch_core.ports import Library
 from websearch_core.testing.contracts import LibraryContract
-from websearch_core.values import LibraryEntry, Page
+from websearch_core.values import LibraryEntry, Page, ReadFailure
 
 pytestmark = pytest.mark.anyio
 
@@ -241,11 +241,12 @@ async def test_a_file_of_a_newer_program_is_left_alone(library: SqliteLibrary, p
     assert [file.name for file in path.parent.iterdir()] == ["library.db"]
 
 
-async def test_a_library_of_the_first_version_is_brought_up(library: SqliteLibrary, path: Path) -> None:
-    """What was in it is found as before, and can be dated, stamped and belong to a run from then on."""
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_library_of_an_earlier_version_is_brought_up(library: SqliteLibrary, path: Path, version: int) -> None:
+    """What was in it is found as before, and can be dated, stamped, belong to a run and be noted as a failure from then on."""
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        for statement in (*TABLES, "PRAGMA user_version = 1"):
+        for statement in (*TABLES, *(SECOND if version > 1 else ()), f"PRAGMA user_version = {version}"):
             db.execute(statement)
         row = (FERRY.url, FERRY.title, "", len(FERRY.text), b"digest of then", "2026-01-01T00:00:00Z")
         db.execute("INSERT INTO pages (url, title, published, chars, digest, added_at) VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -256,6 +257,11 @@ async def test_a_library_of_the_first_version_is_brought_up(library: SqliteLibra
     assert await library.stamps("https://a.example") == {FERRY.url: ""}
     assert await library.add([FERRY], stamps={FERRY.url: "s"}) == 1
     assert await library.stamps(FERRY.url) == {FERRY.url: "s"}
+    failure = ReadFailure(
+        url="file:///a.pdf", stamp="1", reader="r", kind="Declined", message="no \ud800", hint="h", provider="p"
+    )
+    await library.add([], failures=[failure])
+    assert await library.failures("file:///") == {failure.url: dataclasses.replace(failure, message="no ?")}
     assert await library.count() == 1
 
 

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from websearch_core.errors import Declined, RequestRejected, Unreachable, WebSearchError
+from websearch_core.errors import (
+    BadReply,
+    Declined,
+    InvalidInput,
+    NotAllowed,
+    NotConfigured,
+    RequestRejected,
+    Unreachable,
+    WebSearchError,
+)
 from websearch_core.library import LibraryChange, ManageLibrary
 from websearch_core.progress import heard_by
 from websearch_core.testing.fakes import FakeExtractor, FakeLibrary, FakeMapper
@@ -257,13 +266,15 @@ class Shelf:
 
     def __init__(self, files: dict[str, str | WebSearchError | None]) -> None:
         self.held = {f"{self.root}/{name}": what for name, what in files.items()}
-        self.stamp = "1"
+        self.stamp = self.reader = "1"
         self.reading = self.most = 0
+        self.read: list[str] = []
 
     def files(self) -> list[tuple[str, str]]:
         return [(address, self.stamp) for address in self.held]
 
     async def page(self, address: str, /) -> Page | None:
+        self.read.append(address.rpartition("/")[2])
         self.reading += 1
         self.most = max(self.most, self.reading)
         await asyncio.sleep(0)
@@ -319,8 +330,74 @@ async def test_what_the_library_has_of_a_file_stays_until_the_file_can_be_read_a
     change = await use.add_folder(shelf)
     assert (change.status, change.removed, change.total) == ("partial_success", 0, 2)
     assert len(await library.search("ferry")) == 1
-    shelf.held[f"{shelf.root}/a.pdf"] = None
+    shelf.held[f"{shelf.root}/a.pdf"], shelf.stamp = None, "3"
     assert (await use.add_folder(shelf)).removed == 1
+
+
+async def test_a_file_that_could_not_be_read_is_left_alone_until_it_changes_and_is_still_named() -> None:
+    shelf, use = Shelf({"a.pdf": LOCKED, "b.md": "Text."}), manage(FakeLibrary())
+    first = await use.add_folder(shelf)
+    again = await use.add_folder(shelf)
+    assert shelf.read == ["a.pdf", "b.md"]
+    assert (again.status, again.skipped, again.total, again.error_detail) == ("partial_success", 1, 1, first.error_detail)
+    assert again.notes[1:] == first.notes[1:]
+    assert again.notes[0].text == (
+        "1 file could not be read; 1 unchanged since the last try, so not tried again: add --retry to try"
+    )
+    shelf.stamp = "2"
+    await use.add_folder(shelf)
+    assert shelf.read == ["a.pdf", "b.md"] * 2
+
+
+async def test_a_failed_file_alone_stays_a_failure_without_being_read() -> None:
+    shelf, use = Shelf({"a.pdf": LOCKED}), manage(FakeLibrary())
+    first, again = await use.add_folder(shelf), await use.add_folder(shelf)
+    assert (again.status, again.error, again.next_action) == ("error", "local_declined", first.next_action)
+    assert shelf.read == ["a.pdf"]
+
+
+async def test_another_reader_or_the_wish_to_retry_reads_a_failed_file_again() -> None:
+    shelf, use = Shelf({"a.pdf": LOCKED}), manage(FakeLibrary())
+    await use.add_folder(shelf)
+    await use.add_folder(shelf, retry=True)
+    assert shelf.read == ["a.pdf"] * 2
+    shelf.reader = "2"
+    shelf.held[f"{shelf.root}/a.pdf"] = "Unlocked."
+    assert await use.add_folder(shelf) == LibraryChange(added=1, total=1)
+    assert await use.add_folder(shelf) == LibraryChange(skipped=1, total=1)
+
+
+def passing() -> BadReply:
+    error = BadReply("the process was ended", provider="local")
+    error.repeatable = True
+    return error
+
+
+@pytest.mark.parametrize(
+    "error", [NotConfigured("no reader for it"), NotAllowed("no permission"), InvalidInput("no"), DOWN, passing()], ids=repr
+)
+async def test_what_is_not_the_fault_of_the_file_is_tried_again_in_every_run(error: WebSearchError) -> None:
+    shelf, use = Shelf({"a.pdf": error}), manage(FakeLibrary())
+    for _ in range(2):
+        assert "--retry" not in (await use.add_folder(shelf)).notes[0].text
+    assert shelf.read == ["a.pdf"] * 2
+
+
+async def test_a_file_without_a_stamp_may_have_changed() -> None:
+    shelf, use = Shelf({"a.pdf": LOCKED}), manage(FakeLibrary())
+    shelf.stamp = ""
+    for _ in range(2):
+        await use.add_folder(shelf)
+    assert shelf.read == ["a.pdf"] * 2
+
+
+async def test_of_a_file_that_is_gone_nothing_stays_noted() -> None:
+    library, shelf = FakeLibrary(), Shelf({"a.pdf": LOCKED, "b.md": "Text."})
+    await manage(library).add_folder(shelf)
+    assert list(await library.failures(shelf.root)) == [f"{shelf.root}/a.pdf"]
+    del shelf.held[f"{shelf.root}/a.pdf"]
+    assert await manage(library).add_folder(shelf) == LibraryChange(skipped=1, total=1)
+    assert await library.failures(shelf.root) == {}
 
 
 async def test_pages_are_removed_by_prefix() -> None:
