@@ -25,6 +25,7 @@ __all__ = [
     "NeedsRendering",
     "NotAllowed",
     "NotConfigured",
+    "NotFound",
     "OutOfCredit",
     "OutOfTime",
     "OutcomeUnknown",
@@ -228,6 +229,12 @@ class RequestRejected(ProviderError):
     """The provider says that this request is wrong (400, 404, 422); repeating it unchanged cannot help."""
 
     code = "request_rejected"
+
+
+class NotFound(RequestRejected):
+    """There is no such page: by its status (404, 410), or by its own words under a status that says otherwise."""
+
+    code = "not_found"
 
 
 class ModelRejected(RequestRejected):

@@ -193,7 +193,7 @@ KINDS: Mapping[Kind, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"invalid_response", "upstream_rejected", "empty_response", "page_status"}),
     ),
     "request": (
-        frozenset({"{}_request_invalid", "{}_request_rejected"}),
+        frozenset({"{}_request_invalid", "{}_request_rejected", "{}_not_found"}),
         frozenset({"request_invalid", "upstream_rejected", "page_status"}),
     ),
     "unverified": (frozenset({"{}_no_search_evidence", "grok_unverified"}), frozenset({"no_search_evidence"})),

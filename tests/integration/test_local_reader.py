@@ -17,6 +17,7 @@ from websearch_adapters.extract.local import LocalReader
 from websearch_adapters.extract.reading import Document
 from websearch_adapters.extract.worker import Worker
 from websearch_adapters.http.pages import PageClient
+from websearch_core.chain import ExtractorChain
 from websearch_core.errors import (
     Blocked,
     Declined,
@@ -24,13 +25,13 @@ from websearch_core.errors import (
     InvalidInput,
     NeedsRendering,
     NotAllowed,
-    RequestRejected,
+    NotFound,
     Unreachable,
 )
 from websearch_core.fetch import Fetch
 from websearch_core.ports import Extractor
 from websearch_core.testing.contracts import ExtractorContract, Hanging
-from websearch_core.testing.fakes import FakeCache
+from websearch_core.testing.fakes import FakeCache, FakeExtractor
 from websearch_core.values import FetchRequest, Page
 
 pytestmark = pytest.mark.anyio
@@ -282,13 +283,21 @@ async def test_a_selector_that_cannot_be_kept_is_an_input_error(over: Over, body
 
 async def test_statuses_come_through(documentation: LocalReader) -> None:
     for path, kind in (
-        ("/gone", RequestRejected),
-        ("/nowhere", RequestRejected),
+        ("/gone", NotFound),
+        ("/nowhere", NotFound),
         ("/blocked", Declined),
         ("/loop-a", Unreachable),
     ):
         with pytest.raises(kind):
             await read(documentation, path)
+
+
+async def test_a_page_that_says_it_is_not_there_is_left_to_the_next_reader(over: Over) -> None:
+    local = over(PagesSite({"/old": article("Page not found", "<h1>404</h1><p>The page you asked for does not exist.</p>")}))
+    archive = FakeExtractor({f"{HOST}/old": "As it was."}, name="archive")
+    page = await ExtractorChain([local, archive]).extract(FetchRequest(url=f"{HOST}/old"))
+    assert page is not None
+    assert (page.text, [note.code for note in page.notes]) == ("As it was.", ["local_not_found"])
 
 
 async def test_an_inner_address_is_not_read(worker: Worker) -> None:

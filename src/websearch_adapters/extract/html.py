@@ -2,7 +2,8 @@
 
 Pure functions on text; the parser is imported on first use. The parts: `markup` parses under guards, `metadata` reads what the
 page says, `content` chooses, `markdown` renders. Shells that need a script and human checks are recognised here by structure
-and by how little else there is, so that a page *about* such things is read as any other.
+and by how little else there is, so that a page *about* such things is read as any other; pages that say that they are not there,
+by `notfound`.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from websearch_adapters.extract import content, markdown, metadata
+from websearch_adapters.extract import content, markdown, metadata, notfound
 from websearch_adapters.extract.markup import body_of, parse, text_of, words_of
 from websearch_core import urls
 from websearch_core.values import Link
 
 if TYPE_CHECKING:
     from websearch_adapters.extract.markup import Element
+    from websearch_adapters.extract.notfound import Absence
 
 __all__ = ["REFRESH_CHARS", "HtmlDocument", "PageLinks", "ReadOutcome", "moved_to", "read_html", "read_links", "read_selected"]
 
 Anchors: TypeAlias = tuple[tuple[str, str], ...]
-ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked", "consent"]
+ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked", "consent", "not_found"]
 
 MEAGRE_CHARS = 250
 """Markdown below this may mean that the choice of content missed the page."""
@@ -106,7 +108,9 @@ class HtmlDocument:
     base_url: str = ""
     outcome: ReadOutcome = "content"
     """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place. `consent`: a form
-    that asks for consent to cookies does."""
+    that asks for consent to cookies does. `not_found`: the page says that there is no such page."""
+    doubtful: bool = False
+    """Content that may be nothing but a word that there is no such page."""
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -155,8 +159,10 @@ def read_html(text: str, url: str) -> HtmlDocument:
     anchors = tuple(_anchors(root))
     scripted = _is_scripted(root)
     frames = _frames(root, base_url)
+    heading = words_of(next(root.iter("h1"), root.makeelement("h1")))
     body = _content(root, text, base_url, about) or frames
-    outcome = _outcome(about.title, body, text, url, scripted=scripted)
+    absence = notfound.absence(about, heading, body, url)
+    outcome = _outcome(about.title, body, text, url, scripted=scripted, absence=absence)
     return HtmlDocument(
         title=about.title,
         markdown=body if outcome == "content" else "",
@@ -168,6 +174,7 @@ def read_html(text: str, url: str) -> HtmlDocument:
         anchors=anchors,
         base_url=base_url,
         outcome=outcome,
+        doubtful=outcome == "content" and absence == "doubtful",
     )
 
 
@@ -301,14 +308,16 @@ def _says_nofollow(root: Element) -> bool:
 # --- no page at all -----------------------------------------------------------------------------------------------
 
 
-def _outcome(title: str, body: str, text: str, url: str, *, scripted: bool) -> ReadOutcome:
+def _outcome(title: str, body: str, text: str, url: str, *, scripted: bool, absence: Absence) -> ReadOutcome:
     """A page with enough content is one, whatever words stand in it; only a meagre one is looked at again."""
     if len(body) >= CHECK_CHARS:
-        return "content"
+        return "not_found" if absence == "sure" else "content"
     if _is_check(title, body, text, scripted=scripted):
         return "blocked"
     if CONSENT_URL.search(url):
         return "consent"
+    if absence == "sure" and (body.strip() or not scripted):
+        return "not_found"
     if len(body) < SHELL_CHARS and scripted and _is_shell(text, body):
         return "script_shell"
     return "content" if body.strip() else "empty"

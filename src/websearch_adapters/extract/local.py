@@ -40,7 +40,8 @@ class LocalReader:
 
         Raises:
             ProviderError: unreachable, refused, no text (EmptyResult), a page that a script would fill (NeedsRendering), one that
-                takes too much to read (TooCostly), a check for humans (Blocked), a file of another kind (Declined).
+                takes too much to read (TooCostly), a check for humans (Blocked), a file of another kind (Declined), no such page
+                by its status or by its own words (NotFound).
             NotAllowed: policy forbids the address or the size.
             NotConfigured: this system lets no process be started.
             InvalidInput: the selector cannot be read or finds nothing.

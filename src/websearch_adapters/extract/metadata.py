@@ -56,6 +56,10 @@ class Metadata:
     author: str = ""
     canonical: str = ""
     """The address that the page gives as its own, as written."""
+    og_url: str = ""
+    """The same by Open Graph alone."""
+    status: str = ""
+    """The HTTP status that it gives to programs that draw it for search engines, such as `404`."""
     language: str = ""
     """A BCP 47 tag such as `en` or `zh-CN`."""
     types: frozenset[str] = frozenset()
@@ -82,6 +86,8 @@ def of_page(root: Element) -> Metadata:
         published_stated=bool(stated),
         author=_author(marked, metas, nodes),
         canonical=_canonical(tagged["link"], metas),
+        og_url=metas.get("og:url", ""),
+        status=metas.get("prerender-status-code", ""),
         language=_language(root, metas),
         og_type=metas.get("og:type", "").lower(),
         generator=metas.get("generator", ""),

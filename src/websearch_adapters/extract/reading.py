@@ -20,6 +20,7 @@ from websearch_core.errors import (
     InvalidInput,
     NeedsRendering,
     NotConfigured,
+    NotFound,
     ProviderError,
 )
 from websearch_core.values import Note
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "Document", "Reading", "failure", "links", "read"]
 
 NAME = "local"
+DOUBTFUL = Note(
+    code="maybe_not_found",
+    text="the page may be nothing but a word that there is no such page, although the site sends it as one",
+    provider=NAME,
+)
 GUESSED = Note(code="published_guessed", text="the page does not state its day; it is read off its first date", provider=NAME)
 OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
@@ -41,6 +47,7 @@ LOCKED = "It needs a password; look for an open version."
 UNLOCK = "Save a copy without its password, and add that."
 ELSEWHERE = "Use another provider for this page, or another page with the same content."
 SCRIPTED = "This page needs JavaScript: use a provider that runs it, such as Firecrawl, or look for a static page."
+ABSENT = "The page does not exist; check the address or search for it."
 _SENDS = re.compile(r"^sends ")
 DAMAGED = "Fetch it again, or look for another version of this document."
 REPAIR = "Look for another copy of it, or save it anew with the program that made it."
@@ -82,7 +89,7 @@ def read(document: Document) -> Reading:
 
     Raises:
         ProviderError: no text (EmptyResult), a page that a script would fill (NeedsRendering), a check for humans or a form of
-            consent (Blocked), a locked file or one of another kind (Declined).
+            consent (Blocked), a word that there is no such page (NotFound), a locked file or one of another kind (Declined).
         NotAllowed: the page is larger than the reader takes, or unpacks to too much.
         NotConfigured: a part is not installed that reads this kind of document.
         InvalidInput: the selector cannot be read, finds nothing, or the document is no HTML.
@@ -144,6 +151,8 @@ def _html(document: Document, _kind: Kind) -> Reading:
         raise failure(Blocked, document, "asks for consent to its cookies instead of showing the page", ELSEWHERE)
     if found.outcome == "script_shell":
         raise failure(NeedsRendering, document, "sends a page without content that a script would fill", SCRIPTED)
+    if found.outcome == "not_found":
+        raise failure(NotFound, document, "sends a page that says that there is no such page", ABSENT)
     return _reading(found, document)
 
 
@@ -163,7 +172,7 @@ def _selected(document: Document, kind: Kind) -> Reading:
 
 
 def _reading(found: HtmlDocument, document: Document) -> Reading:
-    guessed = found.published and not found.published_stated
+    guessed = bool(found.published) and not found.published_stated
     return Reading(
         kind="html",
         text=found.markdown,
@@ -172,7 +181,7 @@ def _reading(found: HtmlDocument, document: Document) -> Reading:
         author=found.author,
         language=found.language,
         canonical=found.canonical if found.canonical != document.url.partition("#")[0] else "",
-        notes=(GUESSED,) if guessed else (),
+        notes=tuple(note for note, holds in ((GUESSED, guessed), (DOUBTFUL, found.doubtful)) if holds),
     )
 
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 from websearch_adapters.extract.public_api import asked, json_of, object_of
 from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import page_text, snippet, stamp, utc_now
-from websearch_core.errors import BadReply, EmptyResult, RequestRejected
+from websearch_core.errors import BadReply, EmptyResult, NotFound
 from websearch_core.values import FetchRequest, Page
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ def article_from_wire(reply: Mapping[str, Any]) -> tuple[str, str]:
     """Title and HTML of the article, redirects followed.
 
     Raises:
-        RequestRejected: there is no such article.
+        NotFound: there is no such article.
         BadReply: no article in it.
     """
     error = reply.get("error")
     if isinstance(error, Mapping) and error.get("code") in {"missingtitle", "invalidtitle"}:
-        raise RequestRejected("wikipedia has no such article", provider=NAME, hint="Check the title, or search for it.")
+        raise NotFound("wikipedia has no such article", provider=NAME, hint="Check the title, or search for it.")
     parsed = reply.get("parse")
     title = snippet(parsed.get("title"), limit=300) if isinstance(parsed, Mapping) else ""
     text = parsed.get("text") if isinstance(parsed, Mapping) else None
@@ -236,7 +236,7 @@ class Wikipedia:
         """The article as Markdown; None for other addresses and for pages that are no articles.
 
         Raises:
-            RequestRejected: there is no such article.
+            NotFound: there is no such article.
             ProviderError, NotAllowed: as `PageClient.get`.
         """
         target = target_of(request.url)

@@ -21,6 +21,7 @@ from websearch_core.errors import (
     Blocked,
     Declined,
     NotAllowed,
+    NotFound,
     ProviderError,
     RateLimited,
     RequestRejected,
@@ -125,7 +126,8 @@ class PageClient:
 
         Raises:
             NotAllowed: policy forbids the address, that of a redirect, or the size.
-            RequestRejected: 404, 410 and other refusals of the request.
+            NotFound: 404, 410.
+            RequestRejected: other refusals of the request.
             Declined: 401, 403, 451.
             Blocked: a check for humans, as its headers say.
             RateLimited: 429.
@@ -292,7 +294,7 @@ def _status_error(host: str, status: int, headers: Mapping[str, str]) -> Provide
 
 def _class_of(status: int) -> tuple[type[ProviderError], str]:
     if status in {404, 410}:
-        return RequestRejected, "The page does not exist; check the address or search for it."
+        return NotFound, "The page does not exist; check the address or search for it."
     if status in {401, 403, 451}:
         return Declined, "The site does not show this page to programs; use another provider or another page."
     if status == 429:
