@@ -5,6 +5,6 @@
 - `stand_in`: a reader that answers from what it is given alone.
 - `metrics`: nDCG, duplicates, tokens and bounds by the bootstrap.
 - `product`: the product's own container, pointed at that port.
-- `ranking`, `evidence`, `survival`, `feeding`, `neighbours`: the measurements; each prints its table of `bench/results.md`.
+- `ranking`, `several`, `evidence`, `survival`, `feeding`, `neighbours`: the measurements; each prints its table.
 - `injections`: forged fences and orders to models.
 """

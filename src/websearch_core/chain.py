@@ -63,7 +63,9 @@ class FinderChain(SourceFinder):
     async def find(self, query: SearchQuery, /) -> SourceList:
         """What the first finders found that found anything; an empty list when all of them looked and found nothing.
 
-        The lists of several become one by reciprocal rank fusion; each source names its finder as its provider.
+        The lists of several become one by reciprocal rank fusion; each source names its finder as its provider. Each finder is
+        asked for `query.extra_sources`, and the joined list keeps what they bring, at most `fusion.MOST_JOINED`: cut it after
+        you have ordered it, as `Search` does. One finder's list stays as it is.
 
         Raises:
             AllFailed: nothing was found and at least one finder failed; the attempts name each dead end, empty ones too.
@@ -91,7 +93,7 @@ class FinderChain(SourceFinder):
                 dead_ends.append(EmptyResult(why, provider=finder.name))
                 notes.append(Note(code="no_results", text="found nothing", provider=finder.name))
             if lists:
-                return _joined(lists, notes, most=query.extra_sources)
+                return _joined(lists, notes)
         if any(not isinstance(error, EmptyResult) for error in dead_ends):
             raise AllFailed("no source finder found anything, and not all of them could look", tuple(dead_ends))
         return SourceList(provider=self.name, notes=tuple(notes))
@@ -130,15 +132,13 @@ def _usable(found: SourceList) -> tuple[Source, ...]:
     return tuple(item for item in found.items if urls.is_web_url(item.url) or item.url.startswith("file://"))
 
 
-def _joined(lists: Sequence[SourceList], notes: Sequence[Note], *, most: int | None) -> SourceList:
-    """One list of several; as many sources as were asked for, or as the longest of them has."""
+def _joined(lists: Sequence[SourceList], notes: Sequence[Note]) -> SourceList:
+    """One list of several, with all that they hold up to what is worth ordering."""
     if len(lists) == 1:
         return dataclasses.replace(lists[0], notes=tuple(notes))
     named = [merge.labelled(one.items, one.provider) for one in lists]
-    longest = max(len(items) for items in named)
-    return SourceList(
-        items=fusion.agreed(named)[: most or longest], provider="+".join(one.provider for one in lists), notes=tuple(notes)
-    )
+    items = fusion.agreed(named)[: fusion.MOST_JOINED]
+    return SourceList(items=items, provider="+".join(one.provider for one in lists), notes=tuple(notes))
 
 
 class SecondOpinion(SourceFinder):

@@ -103,6 +103,9 @@ class SourceFinder(Protocol):
     async def find(self, query: SearchQuery, /) -> SourceList:
         """Pages that match, best first, each with a usable address; at most `query.extra_sources` or the finder's own number.
 
+        A finder that joins several lists brings at most so many for each of them, and at most `fusion.MOST_JOINED`: the pages
+        are filtered, ordered and folded after it, and only who does that can tell which ones to leave out.
+
         Raises:
             ProviderError, NotConfigured: no result could be had. Nothing found is an empty list.
             AllFailed: a composite whose parts all failed; so do the other composites.

@@ -177,6 +177,10 @@ class TestChainOfSeveralAtOnce(SourceFinderContract):
         return {"one", "two", "one+two"}
 
     @pytest.fixture
+    def lists(self) -> int:
+        return 2
+
+    @pytest.fixture
     def finder(self) -> SourceFinder:
         return FinderChain([FakeFinder(NOTHING), FakeFinder(name="one"), FakeFinder(name="two")], at_once=3)
 

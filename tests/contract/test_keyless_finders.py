@@ -77,6 +77,10 @@ class TestSearXngProbe(ProbeContract):
 
 class TestKeyless(SourceFinderContract):
     @pytest.fixture
+    def lists(self) -> int:
+        return len(PATHS)
+
+    @pytest.fixture
     def finder(self, keyless: Make) -> SourceFinder:
         return keyless(ResultPagesUpstream())
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from websearch_core import fusion
 from websearch_core.errors import (
     AuthRejected,
     InvalidInput,
@@ -250,12 +251,21 @@ class Boasting(FakeFinder):
         return SourceList(items=(A, B), provider="somebody")
 
 
+class Flooding(FakeFinder):
+    """Brings as much as many lists hold."""
+
+    async def find(self, query: SearchQuery, /) -> SourceList:
+        items = tuple(Source(url=f"https://{number}.example/") for number in range(fusion.MOST_JOINED + 1))
+        return SourceList(items=items, provider=self.name)
+
+
 async def test_a_finder_that_breaks_a_promise_is_noticed() -> None:
     suite, finder = SourceFinderContract(), Boasting()
     finder.keeps = Boasting.keeps
     await refused(suite.test_keeps_the_domain_filters_that_it_claims(finder, QUERY))
-    await refused(suite.test_finds_at_most_what_was_asked_for(finder, QUERY, 1))
-    await refused(suite.test_finds_at_most_what_was_asked_for(FakeFinder(SourceList(provider="x")), QUERY, 1))
+    await refused(suite.test_finds_at_most_what_was_asked_for(finder, QUERY, 1, 1))
+    await refused(suite.test_finds_at_most_what_was_asked_for(FakeFinder(SourceList(provider="x")), QUERY, 1, 1))
+    await refused(suite.test_finds_at_most_what_was_asked_for(Flooding(), QUERY, 50, 20))
     await refused(suite.test_signs_what_it_found(finder, QUERY, {"fake_finder"}))
     await refused(suite.test_nothing_found_is_an_empty_list(finder, QUERY))
     await refused(suite.test_nothing_found_is_an_empty_list(FakeFinder(Unreachable("nothing")), QUERY))

@@ -61,6 +61,15 @@ class TestKeyless:
         assert found.notes == ()
         assert {request.headers.get("cookie") for request in upstream.requests} == {None}
 
+    async def test_each_engine_may_fill_the_number_that_is_asked_for(self, keyless: Make) -> None:
+        """Which pages to leave out is known once they are ordered; an engine that has nothing makes no room for the others."""
+        many = {name: [Hit(url=f"https://{name}{at}.example/", title="T", text="Text") for at in range(9)] for name in PATHS}
+        upstream = ResultPagesUpstream(sources=many, shown={"bing": "nothing"})
+        assert len((await keyless(upstream).find(dataclasses.replace(QUERY, extra_sources=3))).items) == 6
+        all_three = ResultPagesUpstream(sources=many)
+        assert len((await keyless(all_three).find(dataclasses.replace(QUERY, extra_sources=3))).items) == 9
+        assert len((await keyless(all_three).find(QUERY)).items) == 15
+
     @pytest.mark.parametrize("code", [200, 202])
     async def test_a_check_for_humans_is_blocked_and_says_what_to_set(self, keyless: Make, code: int) -> None:
         upstream = ResultPagesUpstream(shown=dict.fromkeys(PATHS, "check"), code=code)

@@ -176,7 +176,7 @@ class Keyless:
         """Engine → until when it is left alone, by the clock."""
 
     async def find(self, query: SearchQuery, /) -> SourceList:
-        """What the engines find together, 5 unless the query wants more or fewer; notes tell who failed.
+        """What the engines find together, 5 for each of them unless the query wants more or fewer; notes tell who failed.
 
         Raises:
             Declined: an engine shows a check for humans, and none brought anything; engines that do so rest for 20 minutes.
@@ -188,7 +188,8 @@ class Keyless:
         found, failures = await self._asked(engines, query)
         if not found:
             raise self._overall(failures)
-        items = kept(fusion.agreed(found), query)[: query.extra_sources or DEFAULT_RESULTS]
+        most = min((query.extra_sources or DEFAULT_RESULTS) * sum(map(bool, found)), fusion.MOST_JOINED)
+        items = kept(fusion.agreed(found), query)[:most]
         notes = [*shortening(query, limit=MAX_QUERY_CHARS, provider=NAME), *unsaid(query, provider=NAME)]
         notes += [outcome.note_of(error, "search") for error in failures]
         return SourceList(items=items, provider=NAME, notes=(*notes, *self._resting_notes(engines)))

@@ -27,7 +27,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import pytest
 
-from websearch_core import urls
+from websearch_core import fusion, urls
 from websearch_core.errors import (
     AuthRejected,
     BadReply,
@@ -341,6 +341,7 @@ class OfflineSourceFinderContract(_Suite):
     Fixtures with a default:
         query: a question, without a wish for a number.
         names: who may sign the list and its items; a composite gives the names of its parts.
+        lists: how many lists the finder joins; 1 for a finder that asks one other side.
     """
 
     @pytest.fixture
@@ -359,15 +360,22 @@ class OfflineSourceFinderContract(_Suite):
     def names(self, finder: SourceFinder) -> Iterable[str]:
         return {finder.name}
 
+    @pytest.fixture
+    def lists(self) -> int:
+        return 1
+
     async def test_finds_pages_each_once_by_a_usable_address(self, finder: SourceFinder, query: SearchQuery) -> None:
         found = await _soon(finder.find(query))
         assert found.items
         _each_usable_and_once(source.url for source in found.items if not source.url.startswith("file://"))
 
     @pytest.mark.parametrize("most", [1, 2, 20])
-    async def test_finds_at_most_what_was_asked_for(self, finder: SourceFinder, query: SearchQuery, most: int) -> None:
+    async def test_finds_at_most_what_was_asked_for(
+        self, finder: SourceFinder, query: SearchQuery, lists: int, most: int
+    ) -> None:
+        """Of each list that it joins, and no more than is worth ordering."""
         found = await _soon(finder.find(replace(query, extra_sources=most)))
-        assert 1 <= len(found.items) <= most
+        assert 1 <= len(found.items) <= min(most * lists, fusion.MOST_JOINED)
 
     async def test_signs_what_it_found(self, finder: SourceFinder, query: SearchQuery, names: Iterable[str]) -> None:
         found = await _soon(finder.find(query))

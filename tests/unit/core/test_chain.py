@@ -9,12 +9,14 @@ import pytest
 
 from websearch_core.chain import ExtractorChain, FinderChain, SecondOpinion
 from websearch_core.errors import AllFailed, InvalidInput, NotConfigured, Unreachable
+from websearch_core.fusion import MOST_JOINED
 from websearch_core.search import Search
 from websearch_core.testing.fakes import FakeCache, FakeEngine, FakeExtractor, FakeFinder, FakeScorer, Gate
-from websearch_core.values import FetchRequest, Note, SearchQuery, Source, SourceList
+from websearch_core.values import Answer, FetchRequest, Note, SearchQuery, Source, SourceList
 
 pytestmark = pytest.mark.anyio
 HIT = SourceList(items=(Source(url="https://a.example/"),), provider="second")
+QUIET = Answer(text="In May.", engine="fake_engine", searched=None)
 BLANK = SourceList(items=(Source(url=""), Source(url="not a url")), provider="first")
 
 
@@ -92,14 +94,37 @@ class TestSeveralAtOnce:
             ("https://b.example/both?utm_source=x", "one"),
             ("https://a.example/only-one", "one"),
             ("https://d.example/only-two", "two"),
+            ("https://c.example/", "one"),
+            ("https://e.example/", "two"),
         ]
         assert found.provider == "one+two"
 
-    async def test_as_many_as_were_asked_for_or_as_the_longest_list_has(self) -> None:
-        chain = FinderChain([found_by("one", "a.example/", "b.example/"), found_by("two", *(f"{n}.example/" for n in range(9)))])
-        together = FinderChain(chain.finders, at_once=2)
-        assert len((await together.find(SearchQuery(query="q"))).items) == 9
-        assert len((await together.find(SearchQuery(query="q", extra_sources=3))).items) == 3
+    async def test_each_is_asked_for_the_same_number_and_what_they_bring_stays_together(self) -> None:
+        """Which of them to leave out is known once they are filtered, ordered and folded."""
+        one, two = found_by("one", "a.example/", "b.example/"), found_by("two", *(f"{n}.example/" for n in range(9)))
+        together = FinderChain([one, two], at_once=2)
+        assert len((await together.find(SearchQuery(query="q"))).items) == 11
+        assert len((await together.find(SearchQuery(query="q", extra_sources=3))).items) == 2 + 3
+        assert [query.extra_sources for query in (*one.asked, *two.asked)] == [None, 3, None, 3]
+
+    async def test_no_joined_list_is_longer_than_is_worth_ordering(self) -> None:
+        finders = [found_by(name, *(f"{name}{n}.example/" for n in range(20))) for name in ("one", "two", "three")]
+        found = await FinderChain(finders, at_once=3).find(SearchQuery(query="q", extra_sources=20))
+        assert len(found.items) == MOST_JOINED
+        alone = await FinderChain([found_by("one", *(f"{n}.example/" for n in range(50)))], at_once=3).find(
+            SearchQuery(query="q")
+        )
+        assert len(alone.items) == 50
+
+    async def test_a_search_cuts_after_it_has_ordered(self) -> None:
+        """What answers is the tenth of one finder and so the last of nineteen; it comes first, and as many as were asked for."""
+        best = Source(url="https://www.town.gov.example/bridge", title="Bridge", description="The bridge opened on 3 May 2026.")
+        chatter = tuple(Source(url=f"https://{n}.example/", title="Chatter") for n in range(9))
+        two = FakeFinder(SourceList(items=(*chatter, best), provider="two"), name="two")
+        chain = FinderChain([found_by("one", *(f"one{n}.example/" for n in range(9))), two], at_once=2)
+        use = Search(engine=FakeEngine(QUIET), finder=chain, extractor=ExtractorChain([]), cache=FakeCache())
+        result = await use(SearchQuery(query="When did the bridge open?", extra_sources=1))
+        assert [source.url for source in result.sources] == [best.url]
 
     async def test_who_fails_or_finds_nothing_leaves_a_note_and_the_others_count(self) -> None:
         gone, nothing = FakeFinder(Unreachable("gone", provider="gone"), name="gone"), FakeFinder(SourceList(), name="nothing")
