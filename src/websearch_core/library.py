@@ -34,6 +34,13 @@ EMPTY = Note(
 )
 
 
+MORE_PAGES = Note(
+    code="more_pages",
+    text="The site has more pages than were asked for: raise --limit or --max-depth, or choose with --include and --exclude.",
+    provider="library",
+)
+
+
 class Folder(Protocol):
     """Files that can be looked at without being read."""
 
@@ -231,7 +238,7 @@ class ManageLibrary:
         run = await self.library.begin(
             request.url, addresses, options=options, complete=complete and not first, delay_s=site.crawl_delay_s
         )
-        return run, site.notes
+        return run, tuple(MORE_PAGES if note.code == MORE_PAGES.code else note for note in site.notes)
 
     async def _add_batch(self, run: IndexRun, batch: Sequence[str]) -> tuple[LibraryChange, dict[str, WebSearchError]]:
         """Read these pages and keep them, each under the address where it was found in the end."""

@@ -13,7 +13,7 @@ from websearch_core.errors import EmptyResult, OutOfTime, WebSearchError
 from websearch_core.events import SILENT, Observer
 from websearch_core.inflight import InFlight, settled
 from websearch_core.ports import Cache, Mapper
-from websearch_core.values import ErrorDetail, MapRequest, MapResult, SiteMap
+from websearch_core.values import ErrorDetail, MapRequest, MapResult, Note, SiteMap
 
 __all__ = ["Map", "MapRules"]
 
@@ -69,7 +69,7 @@ class Map:
             ignored_results=site.ignored,
             provider=site.provider,
             response_time=round(self.clock() - started, 3) if fresh else 0.0,
-            notes=site.notes,
+            notes=(*site.notes, *_past_end(request, site)),
         )
         return budget.fit_map(_judged(result, site), request.max_chars)
 
@@ -90,6 +90,15 @@ class Map:
         if site.links:
             await self.cache.put(key, site, ttl_s=self.rules.cache_ttl_s)
         return site, True
+
+
+def _past_end(request: MapRequest, site: SiteMap) -> tuple[Note, ...]:
+    """That an offset lists nothing, so that it is not taken for a site without more pages."""
+    held = len(site.links)
+    if request.offset < held:
+        return ()
+    text = f"This map has {held} pages, and offset {request.offset} lies behind them; a larger limit makes a larger map."
+    return (Note(code="past_end", text=text, provider=site.provider),)
 
 
 def _judged(result: MapResult, site: SiteMap) -> MapResult:

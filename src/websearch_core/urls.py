@@ -29,6 +29,7 @@ _BARE_URL = re.compile(
     r"https?://(?:(?!\]\()[^\s\x00-\x1f\x7f<>\"`{}|\\^\u3000-\u303f\uff00-\uffef\u2018-\u201f])+", re.IGNORECASE
 )
 MAX_URL_CHARS = 2_048
+QUOTED_ONLY = "Files are not fetched; a search quotes those that the local library holds."
 LATELY = 512
 """Addresses whose judgement is remembered: in one search each of them is looked at several times."""
 
@@ -41,9 +42,10 @@ def web_url(text: str) -> str:
     """
     url = text.strip()
     if not is_web_url(url):
+        is_file = url.lower().startswith("file:")
         raise InvalidInput(
             "url must be an absolute http:// or https:// address",
-            hint="Give the whole address, with http:// or https://.",
+            hint=QUOTED_ONLY if is_file else "Give the whole address, with http:// or https://.",
         )
     return url
 

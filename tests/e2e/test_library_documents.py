@@ -129,6 +129,41 @@ async def test_what_is_damaged_locked_or_pictures_is_told_file_by_file_and_the_r
         assert said in note
 
 
+async def test_of_several_targets_one_that_fails_costs_the_others_nothing(folder: Path, tmp_path: Path) -> None:
+    (folder / "locked.pdf").write_bytes(pdf([["Secret."]], encrypted=True))
+    names = ["ferry.docx", "locked.pdf", "nowhere.md", "harbour.pdf"]
+    told = add(home(tmp_path), *(str(folder / name) for name in names))
+    assert (told["status"], told["error"], counts(told)) == ("partial_success", None, (2, 0, 0, 2))
+    assert told["error_detail"]["code"] == "local_declined"
+    assert [note["code"] for note in told["notes"]] == ["files_unreadable", "file_unreadable", "target_failed"]
+    assert told["notes"][2]["text"].startswith(f"{folder / 'nowhere.md'}: there is no file or folder")
+    none = add(home(tmp_path), str(folder / "a"), str(folder / "b"), code=2)
+    assert (none["status"], none["error"], len(none["notes"])) == ("error", "invalid_input", 2)
+
+
+async def test_a_library_that_cannot_be_used_ends_the_command_at_the_first_target(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "library.sqlite3").mkdir()
+    told = add(home(tmp_path), str(folder / "ferry.docx"), str(folder / "harbour.pdf"), code=3)
+    assert (told["error"], told["notes"]) == ("library_not_configured", [])
+
+
+async def test_a_file_can_be_given_and_forgotten_by_the_address_that_lists_show(folder: Path, tmp_path: Path) -> None:
+    named = folder / "渡船 & ferry.md"
+    named.write_text("The kittiwake nests here.", encoding="utf-8")
+    assert counts(add(home(tmp_path), named.as_uri())) == (1, 0, 0, 1)
+    command = [COMMAND, "library", "remove", "--json", named.as_uri()]
+    run = subprocess.run(command, env=home(tmp_path), capture_output=True, text=True, timeout=120, check=True)
+    assert counts(json.loads(run.stdout)) == (0, 0, 1, 0)
+
+
+async def test_patterns_without_a_site_are_an_error_and_not_passed_over(folder: Path, tmp_path: Path) -> None:
+    command = [COMMAND, "library", "add", str(folder), "--exclude", "*.pdf"]
+    run = subprocess.run(command, env=home(tmp_path), capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 2
+    assert "Give --site too" in run.stderr
+    assert not (tmp_path / "library.sqlite3").exists()
+
+
 @pytest.mark.requirement("OURS-46")
 async def test_a_poisoned_file_costs_itself_alone(tmp_path: Path) -> None:
     place = notes(tmp_path)
@@ -148,6 +183,7 @@ async def test_a_poisoned_file_costs_its_time_once_and_goes_in_when_it_may_take_
     first, again = add(hasty, str(place)), add(hasty, str(place))
     assert "05-poison.html takes more than 1 s to read" in again["notes"][1]["text"]
     assert again["notes"][1:] == first["notes"][1:]
+    assert "Split the file, or allow it more with fetch.reading_limit_s" in again["notes"][1]["text"]
     told = "1 file could not be read; 1 unchanged since the last try, so not tried again: add --retry to try"
     assert again["notes"][0]["text"] == told
     assert "--retry" not in add(hasty, "--retry", str(place))["notes"][0]["text"]

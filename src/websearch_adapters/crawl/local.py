@@ -404,7 +404,7 @@ class _Survey:
         if len(self._found()) > self._wanted or self._more or self._sitemaps.truncated:
             yield Note(
                 code="more_pages",
-                text="The site has more pages: raise limit, max_depth or max_breadth, read on with offset, or give patterns.",
+                text="The site has more pages: raise limit, max_depth or max_breadth, or give patterns.",
                 provider=NAME,
             )
         if self._forbidden:

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from websearch_adapters.extract.reading import Document
 from websearch_adapters.provider import day, stamp
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from websearch_adapters.extract.reading import Reading
     from websearch_adapters.extract.worker import Worker
-__all__ = ["FileFolder", "address_of"]
+__all__ = ["FileFolder", "address_of", "path_of"]
 
 DOCUMENT = "document"
 """Whatever its first bytes say that it is."""
@@ -133,7 +135,8 @@ class FileFolder(Folder):
 def _existing(path: Path) -> Path:
     place = path.expanduser().resolve()
     if not place.exists():
-        raise InvalidInput(f"there is no file or folder {path}", hint="Check the path; it is read from the current folder.")
+        hint = "Check the path, which is read from the current folder; an address begins with http:// or https://."
+        raise InvalidInput(f"there is no file or folder {path}", hint=hint)
     return place
 
 
@@ -155,6 +158,13 @@ def _stamp(file: Path) -> str:
     except OSError:
         return ""
     return f"{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_size}"
+
+
+def path_of(target: str) -> Path:
+    """The path that is meant by a path or by a `file://` address, as lists and results show it."""
+    if not target.lower().startswith("file://"):
+        return Path(target)
+    return Path(url2pathname(urlsplit(target).path))
 
 
 def address_of(path: Path) -> str:

@@ -112,7 +112,7 @@ def _fetch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--section", default="", help="only this section: its number or heading, as the outline has it")
     command.add_argument("--query", default="", help="only the passages about this")
     command.add_argument("--selector", default="", help="only what this CSS selector matches")
-    command.add_argument("--provider", default="", help="only this reader: tavily, firecrawl or local")
+    command.add_argument("--provider", default="", help="only this reader, such as local; a name of fetch.extractors")
     _size(command)
 
 
@@ -125,7 +125,7 @@ def _map(command: argparse.ArgumentParser) -> None:
     command.add_argument("--limit", type=int, default=50, help="most pages, 1 to 500")
     command.add_argument("--offset", type=int, default=0, help="where to read on")
     command.add_argument("--timeout", type=int, default=150, help="seconds for the crawl, 10 to 150")
-    command.add_argument("--provider", default="", help="only this mapper: tavily, firecrawl or local")
+    command.add_argument("--provider", default="", help="only this mapper, such as local; a name of map.mappers")
     _patterns(command)
     _size(command)
 

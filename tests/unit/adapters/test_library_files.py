@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from shared_worker import WORKER
-from websearch_adapters.library.files import FileFolder, address_of
+from websearch_adapters.extract.worker import Limits, Worker
+from websearch_adapters.library.files import FileFolder, address_of, path_of
 from websearch_core.errors import InvalidInput, NotAllowed
 from websearch_core.values import Page
 
@@ -250,3 +251,18 @@ async def test_a_notebook_is_read_as_its_text_and_code(folder: Path) -> None:
     put(folder, "tides.ipynb", f'{{"nbformat": 4, "metadata": {{}}, "cells": {cells}}}')
     (page,) = await pages_under(folder)
     assert (page.title, page.text) == ("Tides", "# Tides\n\n```\n1 + 1\n```")
+
+
+def test_its_reader_is_another_one_with_other_limits(folder: Path) -> None:
+    """What failed under one may succeed under the other."""
+    with_own = [FileFolder(folder, Worker(limits)).reader for limits in (Limits(), Limits(time_s=30), Limits(memory_bytes=1))]
+    assert len(set(with_own)) == 3
+    assert FileFolder(folder, WORKER).reader == with_own[0]
+    assert "lxml " in with_own[0]
+
+
+@pytest.mark.parametrize("name", ["notes.md", "渡船 & ferry %20.md"])
+def test_a_path_is_also_meant_by_its_address(folder: Path, name: str) -> None:
+    assert path_of((folder / name).as_uri()) == folder / name
+    assert path_of(str(folder / name)) == folder / name
+    assert path_of("File://" + (folder / name).as_uri().removeprefix("file://")) == folder / name

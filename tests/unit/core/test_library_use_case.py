@@ -195,6 +195,15 @@ async def test_other_wishes_begin_the_site_anew() -> None:
     assert (await addresses(library), change.notes) == (["1"], ())
 
 
+async def test_of_a_site_with_more_pages_the_note_names_options_of_the_command() -> None:
+    more = Note(code="more_pages", text="raise max_breadth, read on with offset", provider="map")
+    mapper = FakeMapper(site_of(1, notes=(more,), truncated=True))
+    change = await manage(FakeLibrary(), FakeExtractor(texts(1)), mapper).add_site(MapRequest(url=SITE))
+    assert [(note.code, note.provider) for note in change.notes] == [("more_pages", "library")]
+    assert "--limit" in change.notes[0].text
+    assert "offset" not in change.notes[0].text
+
+
 async def test_what_a_whole_site_no_longer_has_is_taken_out() -> None:
     library = FakeLibrary()
     await manage(library, FakeExtractor(texts(1, 2, 3)), FakeMapper(site_of(1, 2, 3))).add_site(MapRequest(url=SITE))

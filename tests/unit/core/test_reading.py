@@ -180,6 +180,16 @@ async def test_a_map_of_five_hundred_pages_comes_in_pieces_that_cover_it_once() 
     assert len(mapper.asked) == 1
 
 
+async def test_an_offset_behind_the_end_of_a_map_lists_nothing_and_says_so() -> None:
+    use = Map(mapper=MapperChain([FakeMapper(site(2))]), cache=FakeCache())
+    assert [note.code for note in (await use(MapRequest(url="https://docs.example/", offset=1))).notes] == []
+    result = await use(MapRequest(url="https://docs.example/", offset=2))
+    assert (result.status, result.results, result.total, result.next_offset) == ("success", (), 2, None)
+    assert [(note.code, note.text) for note in result.notes] == [
+        ("past_end", "This map has 2 pages, and offset 2 lies behind them; a larger limit makes a larger map.")
+    ]
+
+
 async def test_a_site_without_pages_is_an_error_and_says_whose_site() -> None:
     nothing = SiteMap(root="https://docs.example/", provider="tavily")
     result = await Map(mapper=MapperChain([FakeMapper(nothing, name="tavily")]), cache=FakeCache())(

@@ -76,6 +76,13 @@ def test_what_is_no_web_address_is_refused(text: str) -> None:
     assert caught.value.hint
 
 
+def test_a_file_is_refused_with_where_its_text_is_found() -> None:
+    """A search lists files of the library under such addresses."""
+    with pytest.raises(InvalidInput, match="absolute http") as caught:
+        urls.web_url("file:///home/me/notes.md")
+    assert "a search quotes those that the local library holds" in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize(
     ("url", "host"),
     [
