@@ -71,15 +71,14 @@ class Finder:
                 scores[number] += rarity * often * 1.5 / (often + 0.5 * (0.6 + 0.4 * self._lengths[number] / self._mean))
         top = max(scores.values(), default=1.0)
         liked = {
-            number: score / top
-            + 0.35 * self._documents[number].popularity
-            + random.Random(f"{engine}{query}{number}").gauss(0, 0.1)
+            number: score / top + 0.35 * self._documents[number].popularity + _mood(engine, query, number)
             for number, score in scores.items()
         }
         return sorted(liked, key=lambda number: (-liked[number], number))[:DEPTH]
 
 
 def _mood(engine: str, query: str, number: int) -> float:
+    """What an engine's order owes to chance, the same in every run."""
     return random.Random(f"{engine}{query}{number}").gauss(0, 0.1)
 
 
