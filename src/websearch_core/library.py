@@ -152,11 +152,11 @@ class ManageLibrary:
         try:
             files = dict(await asyncio.to_thread(folder.files))
             known, noted = await self.library.stamps(folder.root), await self.library.failures(folder.root)
-            if not retry:
-                left = {address: _again(one) for address, one in noted.items() if _holds(one, folder, files)}
-            changed = [address for address, stamp in files.items() if known.get(address) != stamp and address not in left]
+            held = {address: one for address, one in noted.items() if not retry and _holds(one, folder, files)}
+            left = {address: _again(one) for address, one in held.items() if one.kind}
+            changed = [address for address, stamp in files.items() if known.get(address) != stamp and address not in held]
             before = len(files) - len(changed)
-            done = dataclasses.replace(done, skipped=before - len(left))
+            done = dataclasses.replace(done, skipped=before - len(held))
             for at, batch in enumerate(_batches(changed, BATCH_PAGES)):
                 progress.tell("indexing files", done=before + at * BATCH_PAGES, total=len(files))
                 change, failed = await self._add_files(folder, batch, files)
@@ -282,9 +282,11 @@ class ManageLibrary:
         read = await _each(batch, folder.page, at_once=READERS)
         pages = [page for page in read.values() if isinstance(page, Page)]
         failed = {address: error for address, error in read.items() if isinstance(error, WebSearchError)}
+        blank = [address for address, page in read.items() if page is None]
         noted = [_noted(address, error, stamps[address], folder.reader) for address, error in failed.items() if _lasts(error)]
+        noted += [ReadFailure(url=address, stamp=stamps[address], reader=folder.reader) for address in blank]
+        removed = await self.library.discard(blank)
         added = await self.library.add(pages, stamps={page.url: stamps[page.url] for page in pages}, failures=noted)
-        removed = await self.library.discard([address for address, page in read.items() if page is None])
         return LibraryChange(added=added, skipped=len(pages) - added, removed=removed), failed
 
 

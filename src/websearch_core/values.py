@@ -483,16 +483,16 @@ class IndexRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFailure:
-    """Why a file could not be read, so that it is not tried again while it and its reader stay the same."""
+    """Why there is no page of a file, so that it is not tried again while it and its reader stay the same."""
 
     url: str
     stamp: str
     """What the file's stamp was."""
     reader: str
     """What tells this reader from one that may fare better."""
-    kind: str
-    """The name of the error's class."""
-    message: str
+    kind: str = ""
+    """The name of the error's class; empty where the file holds no text, which is none."""
+    message: str = ""
     hint: str = ""
     provider: str = ""
 

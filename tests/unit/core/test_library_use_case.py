@@ -358,6 +358,18 @@ async def test_a_file_that_could_not_be_read_is_left_alone_until_it_changes_and_
     assert shelf.read == ["a.pdf", "b.md"] * 2
 
 
+async def test_a_file_without_text_is_read_once_and_again_when_it_has_changed() -> None:
+    shelf, use = Shelf({"a.html": None, "b.md": "Text."}), manage(FakeLibrary())
+    await use.add_folder(shelf)
+    assert await use.add_folder(shelf) == LibraryChange(skipped=1, total=1)
+    assert shelf.read == ["a.html", "b.md"]
+    shelf.held[f"{shelf.root}/a.html"], shelf.stamp = "Text at last.", "2"
+    assert (await use.add_folder(shelf)).added == 1
+    shelf.held[f"{shelf.root}/a.html"], shelf.stamp = None, "3"
+    assert ((await use.add_folder(shelf)).removed, (await use.add_folder(shelf)).total) == (1, 1)
+    assert shelf.read == ["a.html", "b.md"] * 3
+
+
 async def test_a_failed_file_alone_stays_a_failure_without_being_read() -> None:
     shelf, use = Shelf({"a.pdf": LOCKED}), manage(FakeLibrary())
     first, again = await use.add_folder(shelf), await use.add_folder(shelf)
