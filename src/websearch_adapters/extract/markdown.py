@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from websearch_adapters.extract.markup import letters_of, text_of, words_of
+from websearch_adapters.extract.markup import letters_of, select, text_of, words_of
 from websearch_adapters.extract.names import GUTTER, role_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ __all__ = ["fence", "render", "render_one"]
 MAX_BLOCK_DEPTH = 100
 MAX_INLINE_DEPTH = 60
 MAX_CELL_CHARS = 1_500
+MAX_CELL_BESIDE_CODE_CHARS = 500
+"""A table with code and longer cells arranges a page."""
 MAX_SPAN = 20
 MAX_ALT_CHARS = 300
 SOFT_HYPHEN = "\xad"
@@ -65,6 +67,7 @@ _LIST_START = re.compile(r"(?:[-+*]|\d+\.) ")
 _ABSOLUTE = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _FROM_ROOT = re.compile(r"/(?![/.])(?:[A-Za-z0-9_~%=&?#:@+,;!*-]|[./](?![/.]))*")
 _UNSAFE = re.compile(r"[\s()<>]")
+_LETTER = re.compile(r"[^\W\d_]")
 _TICKS = re.compile(r"`+")
 
 
@@ -91,15 +94,18 @@ def fence(code: str, language: str = "") -> str:
     """A code block whose fence is longer than any run of backticks inside; empty for blank code."""
     if not code.strip():
         return ""
-    ticks = "`" * max(3, max((len(run) for run in _TICKS.findall(code)), default=0) + 1)
+    ticks = "`" * max(3, _longest_run(code) + 1)
     return f"{ticks}{language}\n{code}\n{ticks}"
 
 
 class _Renderer:
-    """Knows the base address; everything else is in the tree."""
+    """Knows the base address and where in a table it is; everything else is in the tree."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
+        self._below: list[str] | None = None
+        """Code of more than a line in the table that is being made a grid."""
+        self._codes_below = 0
         self._origin = "/".join(base_url.split("/", 3)[:3]) if _ABSOLUTE.match(base_url) else ""
         self._blocks: dict[str, Callable[[Element, int], list[str]]] = {
             "pre": self._code,
@@ -140,8 +146,14 @@ class _Renderer:
         return [f"{'#' * int(str(element.tag)[1])} {words}"] if words else []
 
     def _code(self, element: Element, _depth: int) -> list[str]:
-        block = fence(_code_text(element), _code_language(element))
-        return [block] if block else []
+        code = _code_text(element)
+        block = fence(code, _code_language(element))
+        if not block or self._below is None:
+            return [block] if block else []
+        if (words := code.strip()) == _one_line(code):
+            return [_span(words)]
+        self._below.append(block)
+        return [f"(code {self._codes_below + len(self._below)})"]
 
     def _quote(self, element: Element, depth: int) -> list[str]:
         text = "\n\n".join(self.blocks(element, depth))
@@ -179,16 +191,31 @@ class _Renderer:
             return [fence("\n".join(lines), _code_language(element))]
         if _is_listing(element):
             return [block for pre in _listing_parts(element) if (block := fence(_code_text(pre), _code_language(pre)))]
-        if element.find(".//pre") is not None or element.find(".//table") is not None:
-            return self._cells_as_blocks(element, depth)
+        return self._as_grid(element, depth) or self._cells_as_blocks(element, depth)
+
+    def _as_grid(self, element: Element, depth: int) -> list[str]:
+        """Caption, rows, and the code that no cell can hold; nothing where the table only arranges things."""
+        has_code = element.find(".//pre") is not None
+        if element.find(".//table") is not None or (has_code and next(element.iter(*HEADINGS), None) is not None):
+            return []
+        around, self._below = self._below, []
         rows, has_head = self._rows(element, depth)
+        below, self._below = self._below, around
         width = max((len(row) for row in rows), default=0)
         longest = max((len(cell) for row in rows for cell in row), default=0)
-        if width < 2 or (len(rows) == 1 and not has_head) or longest > MAX_CELL_CHARS:
-            return self._cells_as_blocks(element, depth)
+        limit = MAX_CELL_BESIDE_CODE_CHARS if has_code else MAX_CELL_CHARS
+        if width < 2 or (len(rows) == 1 and not has_head) or longest > limit:
+            return []
         caption = element.find("caption")
         words = _one_line(self._inline(caption, 0)) if caption is not None else ""
-        return [*([words] if words else []), _grid(rows, width, has_head=has_head)]
+        return [*([words] if words else []), _grid(rows, width, has_head=has_head), *self._beneath(below)]
+
+    def _beneath(self, codes: list[str]) -> Iterator[str]:
+        """The code that a grid refers to, under its number."""
+        for code in codes:
+            self._codes_below += 1
+            yield f"Code {self._codes_below}:"
+            yield code
 
     def _rows(self, table: Element, depth: int) -> tuple[list[list[str]], bool]:
         """The cells, spans filled up with empty ones, and whether the first row is a header."""
@@ -216,11 +243,16 @@ class _Renderer:
             across = max(1, min(MAX_SPAN, _number(cell.get("colspan"), default=1)))
             for column in range(len(filled), len(filled) + across):
                 open_spans[column] = max(0, down)
-            filled += [_one_line(" ".join(self.blocks(cell, depth + 1))).replace("|", "\\|"), *[""] * (across - 1)]
+            filled += [self._cell(cell, depth), *[""] * (across - 1)]
         for column, rows in open_spans.items():
             if column >= len(filled):
                 open_spans[column] = max(0, rows - 1)
         return filled
+
+    def _cell(self, cell: Element, depth: int) -> str:
+        """All of a cell on one line; only lines of code stay apart."""
+        text = " ".join(self.blocks(cell, depth + 1)).replace("`\n`", "`<br>`")
+        return _one_line(text).replace("|", "\\|")
 
     def _cells_as_blocks(self, table: Element, depth: int) -> list[str]:
         """A table that only arranges things: its cells one below the other."""
@@ -294,14 +326,10 @@ class _Renderer:
         return f"![{words}]({address})" if address else f" {words} "
 
     def _inline_code(self, element: Element) -> str:
-        words = _BLANKS.sub(" ", text_of(element)).strip()
-        if not words:
-            return ""
-        ticks = "`" * (max((len(run) for run in _TICKS.findall(words)), default=0) + 1)
-        pad = " " if words[0] == "`" or words[-1] == "`" else ""
-        code = f"{ticks}{pad}{words}{pad}{ticks}"
-        links = element.findall(".//a")
-        whole = len(links) == 1 and letters_of(text_of(links[0])) == letters_of(words)
+        lines = [words for line in _broken_lines(element) if (words := _BLANKS.sub(" ", line).strip())]
+        code = "\n".join(_span(words) for words in lines)
+        links = element.findall(".//a") if len(lines) == 1 else []
+        whole = len(links) == 1 and letters_of(text_of(links[0])) == letters_of(lines[0])
         address = self._address(links[0].get("href") or "") if whole else ""
         return f"[{code}]({address})" if address else code
 
@@ -400,6 +428,26 @@ def _formula(element: Element) -> str:
 # --- code ---------------------------------------------------------------------------------------------------------
 
 
+def _longest_run(code: str) -> int:
+    """Of backticks."""
+    return max((len(run) for run in _TICKS.findall(code)), default=0)
+
+
+def _span(code: str) -> str:
+    """One line of code within text."""
+    ticks = "`" * (_longest_run(code) + 1)
+    pad = " " if code[0] == "`" or code[-1] == "`" else ""
+    return f"{ticks}{pad}{code}{pad}{ticks}"
+
+
+def _broken_lines(code: Element) -> list[str]:
+    """Inline code at its line breaks; those of the source are blanks."""
+    if code.find(".//br") is None:
+        return [text_of(code)]
+    parts: list[object] = [*select(code, ".//text() | .//br")]
+    return "".join(_BLANKS.sub(" ", part) if isinstance(part, str) else "\n" for part in parts).split("\n")
+
+
 def _code_text(pre: Element) -> str:
     """The code as it stands, without line numbers; trailing blanks of lines go."""
     text = "".join(_code_parts(pre))
@@ -447,9 +495,13 @@ def _code_language(pre: Element) -> str:
 
 
 def _is_listing(table: Element) -> bool:
-    """Whether the table is nothing but code beside its line numbers."""
+    """Whether the table is nothing but code, or code beside its line numbers."""
     parts = _listing_parts(table)
-    return bool(parts) and sum(len(text_of(pre)) for pre in parts) > 0.6 * len(text_of(table).strip())
+    if not parts or sum(len(text_of(pre)) for pre in parts) <= 0.6 * len(text_of(table).strip()):
+        return False
+    cells = list(table.iter("td", "th"))
+    beside = (cell for cell in cells if cell.find(".//pre") is None)
+    return any(GUTTER.search(role_of(cell)) for cell in cells) or not any(_LETTER.search(text_of(cell)) for cell in beside)
 
 
 def _numbered_lines(table: Element) -> list[str]:

@@ -112,6 +112,46 @@ class TestBlocks:
         )
         assert "- one\n\n|  |  |\n| --- | --- |\n| a | b |\n| c |  |\n\nbad" in text
 
+    def test_code_in_a_cell_stays_in_its_row(self) -> None:
+        table = (
+            "<table><tr><th>Syntax:</th><td><code>proxy <em>host</em><br>  [port|socket];</code></td></tr>"
+            "<tr><th>Default:</th><td><pre>proxy a|b;</pre></td></tr></table>"
+        )
+        assert "| Syntax: | `proxy host`<br>`[port\\|socket];` |\n| Default: | `proxy a\\|b;` |" in markdown(
+            PROSE + table + PROSE
+        )
+
+    def test_code_that_no_cell_can_hold_follows_its_table_verbatim(self) -> None:
+        rows = (
+            '<tr><td>map</td><td>Each.</td><td><pre class="language-python">for x in xs:\n    f(x) | g</pre></td></tr>'
+            "<tr><td>any</td><td>One.</td><td><ul><li>See <pre>a  =  b</pre></li></ul></td></tr>"
+        )
+        table = f"<table><tr><th>Name</th><th>Calls</th><th>Like</th></tr>{rows}</table>"
+        other = "<table><tr><th>Before</th><th>After</th></tr><tr><td><pre>a\nb</pre></td><td><pre>c\nd</pre></td></tr></table>"
+        text = markdown(f"{PROSE}{table}{PROSE}{other}")
+        assert (
+            "| Name | Calls | Like |\n| --- | --- | --- |\n| map | Each. | (code 1) |\n| any | One. | - See (code 2) |\n\n"
+            "Code 1:\n\n```python\nfor x in xs:\n    f(x) | g\n```\n\nCode 2:\n\n```\na  =  b\n```\n\nSome honest"
+        ) in text
+        assert "| (code 3) | (code 4) |\n\nCode 3:\n\n```\na\nb\n```\n\nCode 4:\n\n```\nc\nd\n```" in text
+
+    def test_what_stands_beside_long_code_is_kept(self) -> None:
+        row = "<tr><td>map</td><td><pre>" + "for each of them\n" * 20 + "</pre></td></tr>"
+        text = markdown(f"{PROSE}<table>{row}{row.replace('map', 'filter')}</table>{PROSE}")
+        assert "| map | (code 1) |\n| filter | (code 2) |" in text
+        numbered = "<table><tr><td>1\n2</td><td><pre>int a;\nint b;</pre></td></tr></table>"
+        assert "page.\n\n```\nint a;\nint b;\n```\n\nSome" in markdown(PROSE + numbered + PROSE)
+
+    @pytest.mark.parametrize("cell", [f"<h3>Part</h3>{PROSE}", PROSE * 6])
+    def test_a_table_that_arranges_code_and_text_is_no_grid(self, cell: str) -> None:
+        text = markdown(f"<table><tr><td>{cell}</td><td><pre>a\nb</pre></td></tr><tr><td>c</td><td>d</td></tr></table>")
+        assert "|" not in text
+        assert "\n\n```\na\nb\n```\n\n" in text
+        assert "(code" not in text
+
+    def test_lines_of_inline_code_stay_lines(self) -> None:
+        assert "Type `a b`\n`c` now." in markdown(f"<p>Type <code>a\nb<br>\n c</code> now.</p>{PROSE}")
+
     def test_a_table_of_very_long_cells_is_shown_as_text(self) -> None:
         text = markdown(f"<table><tr><th>Key</th><th>Value</th></tr><tr><td>a</td><td>{'long ' * 400}</td></tr></table>")
         assert "|" not in text
