@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["MAX_VALUES", "TooManyValues", "loads", "too_many"]
+__all__ = ["MAX_VALUES", "TooManyValues", "check", "loads", "too_many"]
 
 MAX_VALUES = 100_000
 """A release of GitHub with all the thousand files that it may have holds a third of it, whatever its notes say."""
@@ -28,12 +28,21 @@ def loads(document: str) -> Any:
         TooManyValues: it holds more values than anybody has to say.
         ValueError: no JSON, or too deep to read.
     """
-    if len(document) > MAX_VALUES * SHORTEST_CHARS and too_many(document, MAX_VALUES):
-        raise TooManyValues(f"more than {MAX_VALUES:,} values")
+    check(document)
     try:
         return json.loads(document)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def check(document: str) -> None:
+    """For those who leave the reading to another parser.
+
+    Raises:
+        TooManyValues: it holds more values than anybody has to say.
+    """
+    if len(document) > MAX_VALUES * SHORTEST_CHARS and too_many(document, MAX_VALUES):
+        raise TooManyValues(f"more than {MAX_VALUES:,} values")
 
 
 def too_many(document: str, most: int) -> bool:

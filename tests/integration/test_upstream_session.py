@@ -172,6 +172,18 @@ async def test_noise_between_messages_is_counted_and_harms_nothing() -> None:
     assert any("no message on standard output" in line for line in one.log.lines())
 
 
+@pytest.mark.parametrize("more", [{}, {"last": True}], ids=["number first", "number last"])
+async def test_a_reply_of_nothing_but_values_is_refused_at_once_and_the_next_one_read(more: dict[str, bool]) -> None:
+    """Reading ten megabytes of empty lists would keep everybody else waiting for seconds."""
+    one = session(lab())
+    async with one.connect(nothing) as link:
+        with pytest.raises(BadReply, match=r"the tool 'echo' answered, but .* more than 100,000 values"):
+            await link.call("echo", {"lists": 2_500_000, **more})
+        assert await text_of(link, "echo", "clear") == "clear"
+        assert (await link.call("echo", {"lists": 30_000, **more})).structured == {"items": [[]] * 30_000}
+    assert any("left unread: more than 100,000 values" in line for line in one.log.lines())
+
+
 async def test_what_a_child_writes_to_standard_error_is_kept_for_this_and_other_processes(tmp_path: Path) -> None:
     log = Log(tmp_path / "logs" / "lab.log")
     async with session(lab(), log=log).connect(nothing) as link:

@@ -9,6 +9,8 @@ Run as `python -S -E lab.py SCRIPT`, the script being JSON:
 - `page`: tools per page; 0 for all in one. `loop`: the cursor never ends.
 - `ledger`: a file that gets a line for each start and each call of a tool.
 - `handshake_s`: seconds before `initialize` is answered. `lives`: after this many starts (lines in the ledger) it crashes at once.
+
+Arguments of every call: `lists` adds so many empty lists to its structured content; with `last` the reply's number comes last.
 """
 
 from __future__ import annotations
@@ -182,8 +184,11 @@ class Lab:
                 pass
             case _:
                 content = [{"type": "text", "text": json.dumps({"tool": name, "arguments": arguments})}]
+        if "lists" in arguments:
+            more = {"structuredContent": {"items": [[]] * arguments["lists"]}}
+        result = {"result": {"content": content, **more}}
         if asked not in self.cancelled:
-            self.send({"id": asked, "result": {"content": content, **more}})
+            self.send({**result, "id": asked} if arguments.get("last") else {"id": asked, **result})
 
 
 if __name__ == "__main__":

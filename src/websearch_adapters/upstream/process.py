@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import math
 import os
+import re
 import signal
 import sys
 from collections import deque
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from websearch_adapters import bounded_json
 from websearch_core.errors import NotConfigured, Unreachable
 from websearch_core.fence import clean
 
@@ -26,13 +29,21 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
 
-__all__ = ["Child", "Command", "Log", "speaking"]
+__all__ = ["UNREAD", "Child", "Command", "Log", "speaking"]
 
 LINES_KEPT = 500
 LINE_CHARS = 2_000
 CHUNK_BYTES = 65_536
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 SAMPLE_CHARS = 200
+INTERNAL_ERROR = -32603
+"""Of JSON-RPC 2.0."""
+UNREAD = "the reply was left unread, because it holds"
+"""How our own error begins that stands in the place of such a reply."""
+_VERSION = r'"jsonrpc"\s*:\s*"2\.0"'
+_ID = r'"id"\s*:\s*([0-9]{1,18}|"[^"\\]{1,100}")'
+_FIRST_ID = re.compile(rf"\{{\s*(?:{_VERSION}\s*,\s*)?{_ID}\s*,")
+_LAST_ID = re.compile(rf",\s*{_ID}\s*(?:,\s*{_VERSION}\s*)?\}}\Z")
 LOOK_EVERY_S = 0.01
 """How often is looked whether a process that has to leave is gone."""
 EXIT_CHECK_S = 0.5
@@ -206,7 +217,12 @@ class Child:
         if not text:
             return None
         try:
+            bounded_json.check(text)
             return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except bounded_json.TooManyValues as error:
+            self._log.add(f"[a message left unread: {error}] {text[:SAMPLE_CHARS]}")
+            refusal = _unread(text, str(error))
+            return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_python(refusal)) if refusal else None
         except ValueError:
             self.garbage += 1
             self._log.add(f"[no message on standard output] {text[:SAMPLE_CHARS]}")
@@ -288,6 +304,15 @@ async def _uninterrupted(child: Child) -> None:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({ending})
         raise
+
+
+def _unread(text: str, why: str) -> dict[str, object] | None:
+    """The error for whoever waits for a reply that is not read; None where its id stands neither first nor last."""
+    found = _FIRST_ID.match(text[:SAMPLE_CHARS]) or _LAST_ID.search(text[-SAMPLE_CHARS:])
+    if found is None:
+        return None
+    error = {"code": INTERNAL_ERROR, "message": f"{UNREAD} {why}"}
+    return {"jsonrpc": "2.0", "id": json.loads(found.group(1)), "error": error}
 
 
 async def _lines(pipe: asyncio.StreamReader | None) -> AsyncIterator[bytes]:

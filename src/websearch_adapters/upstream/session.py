@@ -23,7 +23,7 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from websearch_adapters.upstream.process import Child, Command, Log, speaking
+from websearch_adapters.upstream.process import UNREAD, Child, Command, Log, speaking
 from websearch_adapters.upstream.wire import FATE, Fate, event_stream, streamable
 from websearch_core.errors import (
     AuthRejected,
@@ -215,6 +215,8 @@ class Link:
 
     def _refusal(self, error: MCPError, fate: Fate, what: str) -> WebSearchError:
         said = self._redact.text(clean(error.message, limit=SAID_CHARS))
+        if error.message.startswith(UNREAD):
+            return self._error(BadReply, f"{what} answered, but {said}")
         if fate.wants_login:
             self.lose(Cause(kind="auth", text="it wants a login"))
             return self._error(AuthRejected, f"it wants a login before {what}", http_status=fate.status)
