@@ -24,7 +24,7 @@ __all__ = ["SignIn", "chromium", "configured"]
 
 COMMAND = str(Path(sys.executable).with_name("websearch"))
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 def configured(home: Path, url: str, **more: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from e2e.test_reader_worker import heavy
 from upstreams.hostile import CASES, Case
 from websearch_adapters.extract.worker import Limits, Worker
 
@@ -58,11 +59,12 @@ async def test_a_page_that_ends_without_a_text_would_be_noticed(bench: dict[str,
 async def test_other_calls_go_on_while_one_reads_a_hostile_page(bench: dict[str, Any]) -> None:
     """Two processes: the second page does not wait for the first."""
     both = Worker(Limits(time_s=20.0), processes=2)
-    heavy = asyncio.create_task(bench["_outcome"](both, CASES["100,000 elements deep"]))
+    await asyncio.gather(*(bench["_honest"](both) for _ in range(2)))  # both are there
+    reading = asyncio.create_task(both.read(heavy()))
     assert await bench["_honest"](both)
-    assert not heavy.done()
-    heavy.cancel()
-    await asyncio.wait({heavy})
+    assert not reading.done()
+    reading.cancel()
+    await asyncio.wait({reading})
     await both.aclose()
 
 

@@ -185,7 +185,7 @@ def test_the_doctor_looks_at_each_upstream(tmp_path: Path) -> None:
 
     env = configure(tmp_path, lab=entry(tmp_path / "ledger"), crash=entry(tmp_path / "crash", behaviour="crash"), bad={})
     command = [SERVER[0].removesuffix("-mcp"), "doctor", "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
     states = {part["part"]: part for part in json.loads(done.stdout)["parts"]}
     assert (states["upstream lab"]["state"], states["upstream crash"]["state"]) == ("ok", "failing")
     assert states["upstream lab"]["detail"].startswith("11 tools; lab 1")
@@ -210,7 +210,7 @@ def test_tools_of_an_upstream_find_read_and_map_in_the_place_of_providers(tmp_pa
 
     def ran(*arguments: str) -> dict[str, Any]:
         command = [SERVER[0].removesuffix("-mcp"), *arguments, "--json"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
         plain: dict[str, Any] = json.loads(done.stdout)
         return plain
 

@@ -61,7 +61,7 @@ def home(tmp_path: Path, name: str) -> dict[str, str]:
 
 def add(env: dict[str, str], *arguments: str) -> str:
     run = subprocess.run(
-        [COMMAND, "library", "add", *arguments], env=env, capture_output=True, text=True, timeout=120, check=False
+        [COMMAND, "library", "add", *arguments], env=env, capture_output=True, text=True, timeout=300, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout + run.stderr
@@ -86,7 +86,7 @@ def test_a_folder_that_was_broken_off_ends_as_if_nothing_had_happened(page: int,
     add(undisturbed, str(folder))
     died = subprocess.run(
         [sys.executable, "-c", DIE_WHILE_WRITING, str(page), "library", "add", str(folder)],
-        env=killed, capture_output=True, timeout=120, check=False,
+        env=killed, capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     assert died.returncode == -9
     add(killed, str(folder))
@@ -147,7 +147,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_has_come(folder: Path, tmp_path:
         run = subprocess.run(
             [COMMAND, "library", "add", str(folder)],
             env={**home(tmp_path, "a"), "TERM": "xterm", "COLUMNS": "120"},
-            stdout=subprocess.PIPE, stderr=follower, timeout=120, check=True,
+            stdout=subprocess.PIPE, stderr=follower, timeout=300, check=True,
         )  # fmt: skip
         shown = os.read(leader, 100_000).decode()
     finally:

@@ -24,7 +24,7 @@ def run(home: Path, url: str, *words: str, program: tuple[str, ...] = COMMAND) -
     env = environment(home, WEBSEARCH_CACHE_KIND="redis", REDIS_URL=url, WEBSEARCH_ENGINE_KIND="echo")
     env |= {"WEBSEARCH_CACHE_REDIS_TIMEOUT_S": "10"}  # the machine may be busy with other tests
     env |= {"WEBSEARCH_SEARCH_FINDERS": "none", "WEBSEARCH_FETCH_EXTRACTORS": "none", "WEBSEARCH_MAP_MAPPERS": "none"}
-    done = subprocess.run([*program, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*program, *words], env=env, capture_output=True, text=True, timeout=300, check=False)
     assert PASSWORD not in done.stdout + done.stderr
     return done
 

@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from e2e.wire import SERVER, WAIT_S, Wire, environment
-from upstreams.script import delay, hang
+from upstreams.exchange import Exchange
+from upstreams.script import Step, hang, ok
 from upstreams.tavily import TavilyUpstream
 from upstreams.xai import XaiUpstream
 
@@ -241,12 +244,19 @@ def test_a_slow_call_tells_of_its_progress_at_once_and_never_after_its_result(ke
 def test_a_client_that_stops_waiting_gets_a_handle_and_later_the_answer_for_one_charge(
     keyed: dict[str, str], xai: XaiUpstream
 ) -> None:
-    xai.follow(delay(2.5))
-    with Wire({**keyed, "WEBSEARCH_SEARCH_DEADLINE_NO_PROGRESS_S": "1"}) as wire:
+    ready = threading.Event()
+
+    async def when_ready(exchange: Exchange) -> None:
+        await anyio.to_thread.run_sync(ready.wait, abandon_on_cancel=True)
+        await ok().perform(exchange)
+
+    xai.follow(Step("when_ready", when_ready))
+    with Wire({**keyed, "WEBSEARCH_SEARCH_DEADLINE_NO_PROGRESS_S": "3"}) as wire:
         wire.initialize()
         early = wire.result("web_search", query="slow")["structuredContent"]
         assert (early["status"], early["fallback_used"]) == ("partial_success", True)
         assert early["pending_until"]
+        ready.set()
         late = early
         while late["pending_until"]:
             late = wire.result("get_sources", session_id=early["session_id"], start=0)["structuredContent"]

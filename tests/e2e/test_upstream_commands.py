@@ -25,7 +25,7 @@ class Person:
 
     def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "websearch_mcp", "upstream", *words]
-        done = subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=300, check=False)
         assert SECRET not in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done

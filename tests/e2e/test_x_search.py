@@ -53,7 +53,7 @@ def test_who_takes_no_progress_gets_the_result_by_the_same_call_later(keyed: dic
 
 
 def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, "x", *arguments], env=env, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([COMMAND, "x", *arguments], env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_from_the_command_line_quotes_come_with_their_links(keyed: dict[str, str], xai: XaiUpstream) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 SERVER = [str(Path(sys.executable).with_name("websearch-mcp"))]
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from still_loop import STILL
 from upstreams.chat_completions import ChatUpstream
+from upstreams.exchange import Exchange
 from upstreams.script import Script, Step, delay, hang, hang_up, html_page, not_json, ok, reset, status
 from upstreams.serve import serve, transport
 from upstreams.simulator import Simulator
@@ -165,7 +167,7 @@ async def test_silence_goes_on_with_the_next_key_too() -> None:
     async with serve(upstream) as url:
         pool = KeyPool({"tavily": [A, B]})
         http = Http(pool)
-        chosen = TavilySettings(base_url=url, retry=AT_ONCE, read_timeout_s=0.1)
+        chosen = TavilySettings(base_url=url, retry=AT_ONCE, read_timeout_s=1.0)
         assert (await Tavily(http, chosen).find(QUERY)).items
         await http.aclose()
     assert asked(upstream) == [A, B]
@@ -275,6 +277,7 @@ async def test_an_outage_opens_the_circuit_and_a_probe_ends_it() -> None:
 
 
 @pytest.mark.requirement("P5-POOL-09")
+@pytest.mark.parametrize("anyio_backend", [STILL], ids=["still"])
 async def test_of_many_callers_one_probes() -> None:
     upstream, clock = TavilyUpstream(script=status(503)), FakeClock()
     async with service(upstream, clock=clock, per_key=None) as one:
@@ -332,17 +335,26 @@ async def test_a_cancelled_probe_leaves_its_place() -> None:
 
 @pytest.mark.requirement("P5-POOL-11")
 async def test_a_success_that_was_sent_before_the_outage_does_not_end_it() -> None:
-    upstream, clock = TavilyUpstream(keys={A: delay(0.2, ok()), B: status(503), C: status(503)}), FakeClock()
+    goes_down = asyncio.Event()
+
+    async def after_that(exchange: Exchange) -> None:
+        await goes_down.wait()
+        await ok().perform(exchange)
+
+    upstream = TavilyUpstream(keys={A: Step("after_that", after_that), B: status(503), C: status(503)})
+    clock = FakeClock()
     async with service(upstream, clock=clock) as one:
         early = asyncio.ensure_future(one.tavily.find(QUERY))
         await upstream.until(lambda it: it.in_flight == 1)
         with pytest.raises(CircuitOpen):
             await one.tavily.find(QUERY)
+        goes_down.set()
         assert (await early).items
         assert one.pool.circuit("tavily")["state"] == "open"
 
 
 @pytest.mark.requirement("HEAD-11", "HEAD-12", "HEAD-13")
+@pytest.mark.parametrize("anyio_backend", [STILL], ids=["still"])
 async def test_a_key_carries_one_request_at_a_time_and_keys_work_side_by_side() -> None:
     upstream = TavilyUpstream(script=delay(0.02, ok()))
     async with service(upstream, (A, B)) as one:
@@ -355,6 +367,7 @@ async def test_a_key_carries_one_request_at_a_time_and_keys_work_side_by_side() 
 
 @pytest.mark.requirement("HEAD-04", "HEAD-05")
 @pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("anyio_backend", [STILL], ids=["still"])
 async def test_an_engine_never_has_more_requests_than_allowed_and_repetitions_queue_too(keyed: bool) -> None:
     upstream = ChatUpstream(script=Script(*[delay(0.01, status(503)) for _ in range(12)]).then_always(delay(0.01, ok({"a": 1}))))
     gauge = Gauge(upstream)
@@ -404,6 +417,7 @@ async def test_calls_cancelled_at_any_moment_leave_every_key_free() -> None:
 
 
 @pytest.mark.requirement("P5-POOL-02")
+@pytest.mark.parametrize("anyio_backend", [STILL], ids=["still"])
 async def test_two_processes_try_a_bad_key_once_between_them() -> None:
     upstream, clock = TavilyUpstream(keys={A: delay(0.02, status(401)), B: delay(0.02, status(432)), C: ok()}), FakeClock()
     cache = MemoryCache(now=clock)

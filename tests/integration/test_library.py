@@ -121,7 +121,7 @@ def run_together(path: Path, names: Sequence[str]) -> list[tuple[int, str]]:
             assert one.stdin is not None
             one.stdin.write("go\n")
             one.stdin.flush()
-        return [(one.returncode, errors) for one in children for _, errors in [one.communicate(timeout=60)]]
+        return [(one.returncode, errors) for one in children for _, errors in [one.communicate(timeout=300)]]
     finally:
         for one in children:
             one.kill()
@@ -148,7 +148,7 @@ async def test_processes_that_add_at_once_lose_nothing(library: SqliteLibrary, p
 
 async def test_a_process_killed_while_it_writes_leaves_what_was_there(library: SqliteLibrary, path: Path) -> None:
     with child(DIE_WHILE_WRITING, str(path)) as dying:
-        _, errors = await asyncio.to_thread(dying.communicate, timeout=60)
+        _, errors = await asyncio.to_thread(dying.communicate, timeout=300)
     assert (dying.returncode, errors) == (-signal.SIGKILL, "")
     assert {entry.url.split("/")[2] for entry in await library.entries()} == {"before.example"}
     assert len(await library.search("pages", limit=50)) == 3

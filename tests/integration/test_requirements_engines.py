@@ -53,7 +53,7 @@ async def test_both_engines_repeat_what_can_pass(kind: str, code: int, tmp_path:
 @pytest.mark.requirement("HEAD-04", "HEAD-05")
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_no_more_requests_than_allowed_run_at_once_repetitions_included(limit: int, tmp_path: Path) -> None:
-    chat = upstream_of("chat", *(delay(0.02, error("not_now", 503)) for _ in range(4)), delay(0.02))
+    chat = upstream_of("chat", *(delay(0.1, error("not_now", 503)) for _ in range(4)), delay(0.1))
     most = 0
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:

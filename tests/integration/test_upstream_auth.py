@@ -171,7 +171,7 @@ def together(command: list[str]) -> list[str]:
         assert one.stdin is not None
         one.stdin.write("go\n")
         one.stdin.flush()
-    return [one.communicate(timeout=60)[0] for one in started]
+    return [one.communicate(timeout=300)[0] for one in started]
 
 
 @pytest.mark.requirement("HUB-AUTH-02")

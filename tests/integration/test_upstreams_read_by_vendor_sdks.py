@@ -599,7 +599,7 @@ def test_harmful_damage_is_seen_in_an_xai_stream(quirk: Any, expected: str | Non
 
 def test_a_silent_upstream_ends_in_the_clients_own_time_out() -> None:
     upstream = XaiUpstream(script=Script(hang()))
-    with serving(upstream) as url, openai_client(url, timeout_s=0.2) as client:
+    with serving(upstream) as url, openai_client(url, timeout_s=1.0) as client:
         with pytest.raises(openai.APITimeoutError):
             respond(client)
         upstream.wait_until(lambda it: it.in_flight == 0)
@@ -608,7 +608,7 @@ def test_a_silent_upstream_ends_in_the_clients_own_time_out() -> None:
 
 def test_a_stream_left_open_after_its_end_is_noticed_by_the_clients_time_out() -> None:
     upstream = XaiUpstream(script=Script(stall_after()))
-    with serving(upstream) as url, openai_client(url, timeout_s=0.5) as client:
+    with serving(upstream) as url, openai_client(url, timeout_s=2.0) as client:
         events, raised = drained(lambda: respond(client, stream=True))
         upstream.wait_until(lambda it: it.disconnects == 1)
     assert events[-1].type == "response.completed"

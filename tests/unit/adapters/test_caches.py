@@ -471,7 +471,7 @@ async def test_adds_exactly_one_of_several_processes(tmp_path: Path) -> None:
         assert adder.stdin
         adder.stdin.write("go\n")
         adder.stdin.flush()
-    won = [adder.communicate(timeout=60)[0].split() for adder in adders]
+    won = [adder.communicate(timeout=300)[0].split() for adder in adders]
     assert sorted(int(key) for keys in won for key in keys) == list(range(40))
     cache = DiskCache(tmp_path / "cache")
     for number, keys in enumerate(won):
@@ -504,7 +504,7 @@ async def test_a_writer_that_is_killed_leaves_whole_values_and_a_working_cache(t
     for _ in range(20):
         assert writer.stdout.readline()
     writer.kill()
-    writer.communicate(timeout=60)
+    writer.communicate(timeout=300)
     cache = DiskCache(tmp_path / "cache")
     kept = [await cache.get(str(key), Note) for key in range(5)]
     assert sum(value is not None for value in kept) >= 4, "at most the value that was being written is missing"

@@ -55,7 +55,7 @@ def ask(name: str, *sites: Path) -> dict[str, Any]:
         env={"PYTHONPATH": path, "PATH": os.environ.get("PATH", "")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     answer: dict[str, Any] = json.loads(run.stdout)
