@@ -69,7 +69,9 @@ async def running(*specs: UpstreamSpec) -> AsyncIterator[Hub]:
         yield hub
     finally:
         await hub.supervisor.aclose()
-        assert not any(alive(one.pid) for one in hub.sessions.values() if one.pid is not None)
+        async with asyncio.timeout(60):
+            while any(alive(one.pid) for one in hub.sessions.values() if one.pid is not None):
+                await asyncio.sleep(0.02)
 
 
 async def killed_and_back(hub: Hub, name: str) -> None:

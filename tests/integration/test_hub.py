@@ -261,7 +261,7 @@ async def test_forty_seven_of_fifty_are_usable_while_three_are_broken_in_differe
         assert set(states) == {"silent", "crash", "garbage"}
         assert hub.supervisor.catalog().discovering == ("garbage", "silent")
         pids = [one.pid for one in hub.sessions.values() if one.pid is not None]
-    assert not any(map(alive, pids))
+    await until(lambda: not any(map(alive, pids)))
 
 
 @pytest.mark.requirement("HUB-LINK-07")
