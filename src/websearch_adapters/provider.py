@@ -44,6 +44,8 @@ Capability: TypeAlias = Literal["answer", "find", "find_posts", "extract", "map"
 """What a provider is good for: to be an AnswerEngine, SourceFinder, PostFinder, Extractor or Mapper."""
 
 MAX_SNIPPET_CHARS = 2_000
+LOOKED_AT = 50
+"""Times the length of a snippet that may be blanks, tags of terminals and what nobody sees."""
 MAX_PAGE_CHARS = 5_000_000
 MAX_DATE_CHARS = 64
 BELIEVABLE_YEARS = range(1900, 2200)
@@ -111,10 +113,13 @@ async def examined(part: str, ask: Awaitable[Health]) -> Health:
 
 
 def snippet(value: object, *, limit: int = MAX_SNIPPET_CHARS) -> str:
-    """A text on one line, cleaned and cut; the first text of a list; empty for anything else."""
+    """A text on one line, cleaned and cut; the first text of a list; empty for anything else.
+
+    Only the beginning of a long one is looked at, so that a name of megabytes costs no more than a name.
+    """
     if isinstance(value, list):
         value = next((item for item in value if isinstance(item, str) and item.strip()), "")
-    return " ".join(clean(value).split())[:limit].rstrip() if isinstance(value, str) else ""
+    return " ".join(clean(value[: LOOKED_AT * limit]).split())[:limit].rstrip() if isinstance(value, str) else ""
 
 
 def page_text(value: object) -> str:

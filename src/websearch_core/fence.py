@@ -23,12 +23,14 @@ _ESCAPES = re.compile(
     rf"|(?<=[\x90\x98\x9d-\x9f]){_STRING}|(?<=\x9b){_CSI}|)"
 )
 _LINE_ENDS = ("\r\n", "\r", "\u2028", "\u2029")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _BLANKS = "\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e00ff"
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_HIDING = re.compile(f"[{_DIRECTIONS}{_BLANKS}{_JOINERS}{_SELECTORS}]+")
+_UNSEEN = re.compile(f"[{_DIRECTIONS}{_BLANKS}]+")
+_HIDING = re.compile(f"[{_JOINERS}{_SELECTORS}]+")
+"""What hides unless it belongs to the character before it; looked at once everything `_UNSEEN` is gone."""
 _UNCLEAN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_DIRECTIONS}{_BLANKS}{_JOINERS}{_SELECTORS}]")
 """Whatever `clean` looks for; most texts hold none of it."""
 _SELECTOR, _JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
@@ -63,7 +65,7 @@ def clean(text: str, *, limit: int | None = None) -> str:
         text = text.replace(end, "\n")
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))
     if not text.isascii():
-        text = _HIDING.sub(_shown, text)
+        text = _HIDING.sub(_shown, _UNSEEN.sub("", text))
     return text if limit is None else text[:limit]
 
 

@@ -21,10 +21,11 @@ from websearch_adapters.extract.arxiv import Arxiv
 from websearch_adapters.extract.github import GitHub, GitHubSettings
 from websearch_adapters.extract.stackexchange import StackExchange
 from websearch_adapters.extract.wikipedia import Wikipedia
+from websearch_adapters.extract.worker import Limits, Worker
 from websearch_adapters.http.client import Http
 from websearch_adapters.http.pages import PageClient
 from websearch_core.chain import ExtractorChain
-from websearch_core.errors import BadReply, Declined, EmptyResult, RateLimited, RequestRejected, Unreachable
+from websearch_core.errors import BadReply, Declined, EmptyResult, RateLimited, RequestRejected, TooCostly, Unreachable
 from websearch_core.testing.fakes import FakeClock, FakeCredentials, FakeExtractor
 from websearch_core.values import FetchRequest, Page
 
@@ -215,6 +216,20 @@ class TestGitHub:
         with pytest.raises(BadReply, match="more than 100,000 values") as caught:
             await read(github(clients, upstream), f"{REPO}/issues/7")
         assert caught.value.provider == "github"
+
+    async def test_what_people_wrote_is_made_into_a_page_where_it_can_be_stopped(self, clients: Clients) -> None:
+        """Comments of two megabytes, every second character of which nobody sees, take seconds to clean."""
+        said = [{"body": "a\u200d" * 32_768, "user": {"login": "walker"}, "created_at": "2026-11-02T00:00:00Z"}] * 30
+        upstream = GitHubUpstream(paths={"/repos/acme/footbridge/issues/7/comments": ok(said)})
+        hasty = Worker(Limits(time_s=0.05), processes=1)
+        try:
+            reader = GitHub(*clients(upstream), hasty, GitHubSettings(), now=lambda: NOON)
+            with pytest.raises(TooCostly, match=r"takes more than 0\.05 s to read") as caught:
+                await read(reader, f"{REPO}/issues/7")
+        finally:
+            await hasty.aclose()
+        assert caught.value.provider == "github"
+        assert (await read(github(clients, upstream), f"{REPO}/issues/7")).text.count("a" * 32_768) == 30
 
     async def test_works_over_a_real_connection(self) -> None:
         upstream = GitHubUpstream()

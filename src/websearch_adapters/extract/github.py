@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from websearch_adapters.http.client import Http
     from websearch_adapters.http.pages import PageClient
 
-__all__ = ["GitHub", "GitHubSettings", "Target", "target_of"]
+__all__ = ["GitHub", "GitHubSettings", "Target", "talk_to_text", "target_of"]
 
 NAME = "github"
 HOSTS = frozenset({"github.com", "www.github.com"})
@@ -204,6 +205,22 @@ def release_to_text(release: Mapping[str, Any], target: Target) -> str:
     return "\n\n".join(blocks)
 
 
+def talk_to_text(
+    target: Target,
+    subject: Mapping[str, Any],
+    *,
+    comments: Sequence[Mapping[str, Any]] = (),
+    reviews: Sequence[Mapping[str, Any]] = (),
+    remarks: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """An issue, a pull request or a release with what was said about it; for the process that reads documents."""
+    if target.kind == "release":
+        return release_to_text(subject, target)
+    if target.kind == "issue":
+        return issue_to_text(subject, tuple(comments), target)
+    return pull_to_text(subject, target, comments=tuple(comments), reviews=tuple(reviews), remarks=tuple(remarks))
+
+
 def readme_from_wire(reply: Mapping[str, Any]) -> tuple[str, bytes]:
     """Name and bytes of a README.
 
@@ -360,8 +377,7 @@ class GitHub:
         target = target_of(request.url)
         if target is None:
             return None
-        if target.kind in {"file", "readme"}:
-            self._worker.warm()
+        self._worker.warm()
         if target.kind == "file":
             return await self._file(request, target)
         if target.kind == "readme":
@@ -387,31 +403,31 @@ class GitHub:
         if target.kind == "issue":
             issue = object_of(await self._json(_api(target, f"issues/{target.number}")), reader=NAME)
             if not isinstance(issue.get("pull_request"), Mapping):
-                return self._page(request, issue, issue_to_text(issue, await self._said(target, issue), target))
+                return await self._told(request, target, issue, comments=await self._said(target, issue))
             target = Target(kind="pull", owner=target.owner, repository=target.repository, number=target.number)
         pull = object_of(await self._json(_api(target, f"pulls/{target.number}")), reader=NAME)
         _title(pull)
-        text = pull_to_text(
-            pull,
+        return await self._told(
+            request,
             target,
+            pull,
             comments=await self._said(target, pull),
             reviews=await self._list(target, f"pulls/{target.number}/reviews"),
             remarks=await self._list(target, f"pulls/{target.number}/comments") if pull.get("review_comments") else (),
         )
-        return self._page(request, pull, text)
 
     async def _said(self, target: Target, subject: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         return await self._list(target, f"issues/{target.number}/comments") if subject.get("comments") else ()
 
     async def _list(self, target: Target, path: str) -> tuple[Mapping[str, Any], ...]:
-        return items_of(await self._json(f"{_api(target, path)}?per_page={PER_PAGE}"), reader=NAME)
+        return items_of(await self._json(f"{_api(target, path)}?per_page={PER_PAGE}"), reader=NAME)[:PER_PAGE]
 
     async def _release(self, request: FetchRequest, target: Target) -> Page:
         path = f"releases/tags/{quote(target.ref, safe='')}" if target.ref else "releases/latest"
         release = object_of(await self._json(_api(target, path)), reader=NAME)
         if not snippet(release.get("tag_name")):
             raise BadReply("github: the reply is no release", provider=NAME)
-        return self._page(request, release, release_to_text(release, target), published=day(release.get("published_at")))
+        return await self._told(request, target, release, published=day(release.get("published_at")))
 
     async def _readme(self, request: FetchRequest, target: Target) -> Page:
         at = f"?ref={quote(target.ref, safe='')}" if target.ref else ""
@@ -460,12 +476,17 @@ class GitHub:
             fetched_at=stamp(self._now()),
         )
 
-    def _page(self, request: FetchRequest, subject: Mapping[str, Any], text: str, *, published: str = "") -> Page:
+    async def _told(
+        self, request: FetchRequest, target: Target, subject: Mapping[str, Any], *, published: str = "", **said: Any
+    ) -> Page:
+        """What people wrote, made into a page where it can be stopped."""
+        body = json.dumps({"target": asdict(target), "subject": subject, **said}).encode("ascii")
+        _, text = await self._worker.ask("talk", Document(body=body, url=_address(target)), reader=NAME)
         return Page(
             url=request.url,
             final_url=web_address(subject.get("html_url")),
             title=snippet(subject.get("title") or subject.get("name") or subject.get("tag_name"), limit=300),
-            text=text,
+            text=text.decode("utf-8", "surrogatepass"),
             kind="markdown",
             provider=NAME,
             published=published or day(subject.get("created_at")),

@@ -95,6 +95,14 @@ def _thread(document: Document, *, site: str) -> Frame:
     return {}, _bytes(stackexchange.to_text(stackexchange.Thread(**json.loads(document.body)), site))
 
 
+def _talk(document: Document) -> Frame:
+    """An issue, pull request or release of GitHub, whose texts may be long and full of what nobody sees."""
+    from websearch_adapters.extract import github
+
+    told = json.loads(document.body)
+    return {}, _bytes(github.talk_to_text(github.Target(**told.pop("target")), **told))
+
+
 def _paper(document: Document) -> Frame:
     """A paper of arXiv from the feed of its API."""
     from websearch_adapters.extract import arxiv
@@ -112,5 +120,6 @@ TASKS: Mapping[str, Callable[..., Frame]] = {
     "written": _written,
     "article": _article,
     "thread": _thread,
+    "talk": _talk,
     "paper": _paper,
 }

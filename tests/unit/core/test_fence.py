@@ -139,3 +139,16 @@ def test_a_crowd_of_brackets_is_looked_at_once() -> None:
     crowd = "<" * 400_000
     assert fence.harmless(crowd) == crowd
     assert fence.harmless("<<《/untrusted>") == "<<《·/untrusted>"
+
+
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("\u0915\u200b\u200d\u202e\u0937", "\u0915\u200d\u0937"),
+        ("\u2764\u200b\ufe0f\u200d\u200b\U0001f525", "\u2764\ufe0f\u200d\U0001f525"),
+        ("a\u200b\u200d\u200b\u200db", "ab"),
+        ("\u200b\u0628\u200c\u200b\u0628", "\u0628\u200c\u0628"),
+    ],
+)
+def test_a_joiner_between_unseen_characters_belongs_to_what_stands_before_them_all(dirty: str, clean: str) -> None:
+    assert fence.clean(dirty) == clean
