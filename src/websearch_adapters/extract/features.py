@@ -34,7 +34,11 @@ _LEGAL = re.compile(
     r"©|\(c\)|copyright|all rights reserved|privacy policy|terms (?:of|and)|cookies?\b|e-?mail address|subscribe|newsletter"
     r"|sign up|javascript"
 )
-"""Both are for text in lower case: without regard to case the search takes four times as long."""
+"""Both are for text in lower case: without regard to case the search takes four times as long.
+
+`_JUNK` is a measure, and wider than `names.is_junk_heading`, which decides alone: the forest was grown on it, and with the one in
+place of the other it judges other blocks.
+"""
 
 Near: TypeAlias = tuple[float, ...]
 
