@@ -13,6 +13,8 @@ from websearch_core.values import ConfigRequest, ConfigResult, Health, Json, Swi
 
 __all__ = ["ConfigInfo", "SwitchModel"]
 
+NO_ENGINE = "Searching lists sources without one; for answers set XAI_API_KEY, or GROK_API_URL and GROK_API_KEY."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigInfo:
@@ -44,7 +46,8 @@ class ConfigInfo:
         if health.state == "ok":
             return result
         error = Unreachable if health.state == "failing" else NotConfigured
-        return outcome.partly(result, error(health.detail, provider="grok", hint="Check the engine's address and key."), "config")
+        hint = "Check the engine's address and key." if self.probes else NO_ENGINE
+        return outcome.partly(result, error(health.detail, provider="grok", hint=hint), "config")
 
     async def _tested(self, limit_s: float) -> Health:
         if not self.probes:

@@ -48,7 +48,7 @@ class Fetch:
         """The page's text from `request.start`, as much as `max_chars` allows; of one section, or only the passages on a query.
 
         A text that is cut at its beginning comes with its outline. `within_s` shortens the operator's limit. Reading past the
-        end is an error that names the length.
+        end is an error that names the length; an unknown section is one whose `outline` has those that may have been meant.
         """
         empty = FetchResult(url=request.url)
         limit_s = min(self.rules.deadline_s, within_s or self.rules.deadline_s)
@@ -60,12 +60,9 @@ class Fetch:
                 span.note(outcome=error.code)
                 return outcome.failed(empty, error, "fetch")
             span.note(outcome="success", provider=page.provider, chars=len(page.text))
-        try:
-            if len(page.text) > LONG_CHARS:
-                return await asyncio.to_thread(_asked, page, request)
-            return _asked(page, request)
-        except InvalidInput as error:
-            return outcome.failed(empty, error, "fetch")
+        if len(page.text) > LONG_CHARS:
+            return await asyncio.to_thread(_answered, page, request)
+        return _answered(page, request)
 
     async def _page(self, request: FetchRequest, limit_s: float) -> Page:
         """The page, by a run that callers who want the same page share."""
@@ -83,6 +80,15 @@ class Fetch:
         if isinstance(page, WebSearchError):
             raise page
         return page
+
+
+def _answered(page: Page, request: FetchRequest) -> FetchResult:
+    """The part of the page that was asked for, or why there is none."""
+    try:
+        return _asked(page, request)
+    except InvalidInput as error:
+        offered = outline.near(outline.sections(page.text), request.section) if request.section else ()
+        return outcome.failed(FetchResult(url=request.url, outline=offered), error, "fetch")
 
 
 def _asked(page: Page, request: FetchRequest) -> FetchResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -11,14 +12,16 @@ from websearch_core.errors import InvalidInput
 from websearch_core.passages import PATH_SEPARATOR, headings
 from websearch_core.values import Section
 
-__all__ = ["find", "sections", "shown"]
+__all__ = ["find", "near", "sections", "shown"]
 
 MAX_SECTIONS = 5_000
 FEW = 5
 """An outline of fewer sections tells next to nothing."""
 MAX_NAMES = 12
-"""Names that an error lists."""
-_MARKS = re.compile(r"[*_`~\\]|!?\[([^\[\]]*)\]\([^()]*\)")
+"""Sections that an error offers."""
+MAX_TITLE = 80
+_MARKS = re.compile(r"\\(.)|[*`~\\]|(?<!\w)_+|_+(?!\w)|!?\[([^\[\]]*)\]\([^()]*\)")
+"""Escapes, emphasis, code and links; an underscore inside of a word belongs to it."""
 _STEPS = re.compile(r"\s*(?:›|>|»|/)\s*")
 _NOT_SLUG = re.compile(r"[^\w]+")
 
@@ -57,7 +60,7 @@ def find(known: Sequence[Section], wanted: str) -> Section:
     Where several have the same heading, the first one.
 
     Raises:
-        InvalidInput: no section has it; names those that are near.
+        InvalidInput: no section has it; gives the numbers of those that are near, never the page's words.
     """
     name = wanted.strip()
     numbered = name.removeprefix("§").strip().rstrip(".")
@@ -69,17 +72,30 @@ def find(known: Sequence[Section], wanted: str) -> Section:
         at = test(known, titles, name)
         if at is not None:
             return known[at]
-    raise InvalidInput(f"section: the page has no {name[:80]!r}", hint=_near(known, titles, _folded(name)))
+    raise InvalidInput(f"section: the page has no {name[:80]!r}", hint=_numbers(near(known, wanted)))
 
 
-def _near(known: Sequence[Section], titles: Sequence[str], name: str) -> str:
-    """Which sections may have been meant."""
-    if not known:
-        return "The page has no headings; read on with start, or ask with query."
+def near(known: Sequence[Section], wanted: str) -> tuple[Section, ...]:
+    """At most 12 sections that may have been meant, headings cut to 80 characters; the uppermost ones if none is close."""
+    titles, name = [_folded(section.title) for section in known], _folded(wanted)
     holding = [title for title in titles if name and name in title][:3]
-    near = dict.fromkeys([*holding, *get_close_matches(name, titles, n=3, cutoff=0.5)])
-    meant = [known[titles.index(title)] for title in near] or [one for one in known if "." not in one.number][:MAX_NAMES]
-    return f"Sections are: {'; '.join(f'{one.number} {one.title}' for one in meant)}"[:500]
+    close = dict.fromkeys([*holding, *get_close_matches(name, titles, n=3, cutoff=0.5)])
+    meant = [known[titles.index(title)] for title in close] or _uppermost(known)
+    return tuple(dataclasses.replace(one, title=one.title[:MAX_TITLE]) for one in meant)
+
+
+def _uppermost(known: Sequence[Section]) -> list[Section]:
+    """The sections of the highest rank; of a page that is one section, also those right below it."""
+    top = [one for one in known if "." not in one.number]
+    shown = top if len(top) > 1 else [one for one in known if one.number.count(".") < 2]
+    return shown[:MAX_NAMES]
+
+
+def _numbers(sections: Sequence[Section]) -> str:
+    """What to do when the section is unknown. Without headings: this is read as our advice, and they are the page's words."""
+    if not sections:
+        return "The page has no headings; read on with start, or ask with query."
+    return f"Use the number of a section in the outline: {', '.join(one.number for one in sections)}."
 
 
 def shown(known: Sequence[Section], room: int, cost: Callable[[Section], int]) -> tuple[Section, ...]:
@@ -142,7 +158,7 @@ def _by_beginning(_known: Sequence[Section], titles: Sequence[str], name: str) -
 
 def _plain(title: str) -> str:
     """The heading's words without marks of Markdown."""
-    return " ".join(_MARKS.sub(lambda match: match[1] or "", title).split())
+    return " ".join(_MARKS.sub(lambda match: match[1] or match[2] or "", title).split())
 
 
 def _folded(text: str) -> str:

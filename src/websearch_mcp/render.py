@@ -27,7 +27,7 @@ from websearch_core.values import (
     as_plain,
 )
 
-__all__ = ["for_people", "text"]
+__all__ = ["for_people", "remarks", "text"]
 
 
 def text(outcome: Outcome, *, max_chars: int = 24_000, nonce: str | None = None, datamarking: bool = False) -> str:
@@ -53,7 +53,10 @@ def for_people(outcome: Outcome) -> str:
     match outcome:
         case SearchResult():
             lines += [outcome.content or outcome.unverified_answer, "", *_numbered(outcome.sources, first=1)]
-            lines += ["", f"session `{outcome.session_id}` · {outcome.search_provider} · {outcome.sources_count} sources"]
+            lines += [
+                "",
+                f"session `{outcome.session_id}` · {outcome.search_provider} · {_counted(outcome.sources_count, 'source')}",
+            ]
         case PostResult():
             lines += [outcome.content, "", *_stated(outcome), "", *_posts(outcome.sources)]
             lines += ["", f"{outcome.search_provider} · {outcome.sources_count} sources · {outcome.quotes_count} quotes"]
@@ -71,7 +74,11 @@ def for_people(outcome: Outcome) -> str:
                 f"{outcome.final_url} · {outcome.provider} · {outcome.total_chars} characters{read_on}",
             ]
         case MapResult():
-            lines += [*(f"- {url}" for url in outcome.results), "", f"{outcome.total} pages · {outcome.provider}"]
+            lines += [
+                *(f"- {url}" for url in outcome.results),
+                "",
+                f"{_counted(outcome.total, 'page')} · {outcome.provider}{_on_from(outcome.next_offset)}",
+            ]
         case LibraryChange():
             lines += [f"- {entry.title or entry.url}: {entry.url} ({entry.chars} characters)" for entry in outcome.entries]
             done = {"added": outcome.added, "unchanged": outcome.skipped, "removed": outcome.removed}
@@ -93,6 +100,21 @@ def for_people(outcome: Outcome) -> str:
             lines += list(_lines(outcome, ""))
     lines += [f"> note {note.code}: {note.text}" for note in outcome.notes]
     return fence.clean("\n".join(lines))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _on_from(offset: int | None) -> str:
+    return "" if offset is None else f" · read on with --offset {offset}"
+
+
+def remarks(outcome: Outcome) -> list[str]:
+    """What a person is told beside an error: its notes, and the sections that may have been meant."""
+    outlined = outcome.outline if isinstance(outcome, FetchResult) else ()
+    told = [f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}" for note in outcome.notes]
+    return [fence.inline(line) for line in (*told, *(f"section {one.number} {one.title}" for one in outlined))]
 
 
 def _numbered(sources: tuple[Source, ...], *, first: int) -> list[str]:
@@ -121,6 +143,8 @@ def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
             yield from _tools(outcome, nonce)
         case CallResult():
             yield from _reply(outcome, nonce)
+        case SwitchResult(status="error"):
+            pass
         case SwitchResult():
             yield f"model: {outcome.previous_model} → {outcome.current_model}"
         case Report():
@@ -152,6 +176,8 @@ def _search(result: SearchResult, nonce: str) -> Iterator[str]:
     if result.unverified_answer:
         yield "unverified, no search was seen:"
         yield fence.fenced(result.unverified_answer, origin="unverified", nonce=nonce)
+    if result.status == "error" and not result.sources_count:
+        return
     yield f"session_id: {result.session_id}; provider: {result.search_provider or 'none'}; sources: {result.sources_count}"
     yield from _listed(result.sources, nonce, first=1)
     if result.next_offset is not None:
@@ -195,7 +221,8 @@ def _stated(result: PostResult) -> list[str]:
 
 
 def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:
-    yield f"sources {result.offset + 1}-{result.offset + len(result.sources)} of {result.total_sources}"
+    if result.sources or result.status != "error":
+        yield _place(result)
     yield from _listed(result.sources, nonce, first=result.offset + 1)
     if result.content:
         yield fence.fenced(result.content, origin="answer", nonce=nonce)
@@ -205,12 +232,16 @@ def _sources(result: SourcesResult, nonce: str) -> Iterator[str]:
         yield f"more sources: get_sources with offset={result.next_offset}"
 
 
+def _place(result: SourcesResult) -> str:
+    if not result.sources:
+        return f"no sources from offset={result.offset}; {result.total_sources} in all"
+    return f"sources {result.offset + 1}-{result.offset + len(result.sources)} of {result.total_sources}"
+
+
 def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
     if result.content:
         yield f"{result.kind} page, read by {result.provider}, {result.total_chars} characters"
-        if result.outline:
-            lines = (f"{one.number} {one.title} (start {one.start}, {one.chars} characters)" for one in result.outline)
-            yield fence.fenced("\n".join(["Outline", *lines]), origin=result.final_url or result.url, nonce=nonce)
+        yield from _outlined(result, nonce)
         head = [result.title, " · ".join(filter(None, (result.author, result.published)))] if not result.start else []
         yield fence.fenced(
             "\n\n".join([*filter(None, head), result.content]),
@@ -219,10 +250,20 @@ def _fetch(result: FetchResult, nonce: str) -> Iterator[str]:
         )
     else:
         yield f"url: {result.url}"
+        yield from _outlined(result, nonce)
+
+
+def _outlined(result: FetchResult, nonce: str) -> Iterator[str]:
+    if result.outline:
+        lines = (f"{one.number} {one.title} (start {one.start}, {one.chars} characters)" for one in result.outline)
+        yield fence.fenced("\n".join(["Outline", *lines]), origin=result.final_url or result.url, nonce=nonce)
 
 
 def _map(result: MapResult, nonce: str) -> Iterator[str]:
-    yield f"{result.base_url}: {result.total} pages" + (f", mapped by {result.provider}" if result.provider else "")
+    if result.status == "error" and not result.total:
+        yield f"url: {result.base_url}"
+        return
+    yield f"{result.base_url}: {_counted(result.total, 'page')}" + (f", mapped by {result.provider}" if result.provider else "")
     if result.results:
         yield fence.fenced("\n".join(map(fence.inline, result.results)), origin=result.base_url, nonce=nonce)
 

@@ -175,7 +175,7 @@ def test_a_device_code_signs_in_or_says_why_not(
 def test_without_a_client_id_the_refusal_names_the_setting_and_the_page(env: dict[str, str]) -> None:
     done = command({**env, "WEBSEARCH_XAI_OAUTH_CLIENT_ID": ""}, "login")
     assert done.returncode == 3
-    assert "xai_oauth_client_id" in done.stderr
+    assert "xai.oauth_client_id" in done.stderr
     assert "docs/login.md" in done.stderr
 
 

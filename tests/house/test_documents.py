@@ -52,6 +52,19 @@ def test_the_block_runs(kind: str, code: str, tmp_path: Path) -> None:
     run(kind, code, tmp_path)
 
 
+def test_every_python_block_is_typed(tmp_path: Path) -> None:
+    """Whoever copies one into a strictly typed program has nothing to add."""
+    files = []
+    for page in PAGES:
+        for number, (kind, code) in enumerate(blocks(page), 1):
+            if kind == "python":
+                files.append(tmp_path / f"{page.stem.replace('-', '_').lower()}_{number}.py")
+                files[-1].write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'documents'}"]
+    done = subprocess.run([*command, *map(str, files)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def readme(number: int) -> str:
     kind, code = blocks(ROOT / "README.md")[number]
     assert kind == "python"

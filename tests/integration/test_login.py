@@ -416,7 +416,7 @@ class TestByDevice:
     async def test_an_unknown_client_is_told_at_once(self) -> None:
         end, _ = await self.finished(IssuerUpstream(device=("invalid_client",)))
         assert isinstance(end, AuthRejected)
-        assert "xai_oauth_client_id" in str(end.hint)
+        assert "xai.oauth_client_id" in str(end.hint)
 
     async def test_an_issuer_without_device_codes_is_told_with_the_other_way(self) -> None:
         gone = example("xai-oauth/error.404.device-disabled.json", status=404)

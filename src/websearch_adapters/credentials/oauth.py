@@ -350,7 +350,7 @@ def error_from_wire(reply: FormReply) -> WebSearchError:
         )
     if word in {"invalid_client", "unauthorized_client"}:
         return AuthRejected(
-            "the issuer does not know the client id", hint="Check xai_oauth_client_id; docs/login.md explains it.", **common
+            "the issuer does not know the client id", hint="Check xai.oauth_client_id; docs/login.md explains it.", **common
         )
     if reply.status == 403:
         return OutOfCredit(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -141,6 +142,7 @@ WAIT_IN_TEXT = re.compile(
 )
 MOST_BROKEN = 3
 """A relay that cuts one character in two leaves that many marks."""
+UNKNOWN_NAME = "Check the spelling of the host name, and of a proxy's; if it is right, this machine has no network or no DNS."
 REJECTED_STATUSES = frozenset({405, 409, 410, 413, 415})
 
 
@@ -165,8 +167,8 @@ def error_in_body(payload: object, provider: str, base_url: str = "", phrases: P
     return error if isinstance(error, ProviderError) else BadReply(error.message, provider=provider, http_status=200)
 
 
-def from_exception(error: httpx.HTTPError | httpx.InvalidURL, provider: str, base_url: str) -> WebSearchError:
-    """The error for a request that brought no usable reply. Names no address but the configured one."""
+def from_exception(error: httpx.HTTPError | httpx.InvalidURL, provider: str, base_url: str, *, whose: str = "") -> WebSearchError:
+    """The error for a request that brought no usable reply. Names no address but the configured one, or `whose` in its place."""
     import httpx
 
     if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol)):
@@ -181,12 +183,21 @@ def from_exception(error: httpx.HTTPError | httpx.InvalidURL, provider: str, bas
         (httpx.TooManyRedirects, "network_failure", "redirected too often"),
     )
     word, text = next(((w, t) for kind, w, t in kinds if isinstance(error, kind)), ("network_failure", "the connection broke"))
+    unknown = _is_unknown_name(error)
     return Unreachable(
-        f"{provider} at {shown_base(base_url)}: {text}",
+        f"{whose or f'{provider} at {shown_base(base_url)}'}: {'the host name is not known' if unknown else text}",
         provider=provider,
-        hint="Try again later; if it stays, check the address and the proxy settings.",
+        hint=UNKNOWN_NAME if unknown else "Try again later; if it stays, check the address and the proxy settings.",
         diagnostics={"error_type": word, "exception_type": type(error).__name__},
     )
+
+
+def _is_unknown_name(error: BaseException) -> bool:
+    """Whether the connection failed because the host's name has no address, as far as this machine can learn."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, socket.gaierror):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def json_object(body: bytes, *, provider: str, base_url: str = "", phrases: Phrases = PHRASES) -> dict[str, Any]:

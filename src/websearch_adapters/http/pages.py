@@ -188,7 +188,7 @@ class PageClient:
         except httpx.InvalidURL as error:
             raise NotAllowed("not fetched: this is not a web address") from error
         except httpx.HTTPError as error:
-            raise self._explained(failures.from_exception(error, PROVIDER, url)) from error
+            raise self._explained(failures.from_exception(error, PROVIDER, url, whose=urls.host(url))) from error
         finally:
             if response is not None:
                 await response.aclose()

@@ -124,7 +124,7 @@ def _client(loaded: LoadedConfiguration, forms: FormClient) -> OAuthClient:
         raise NotConfigured(
             "no client id is set, and none comes with websearch",
             provider=oauth.NAME,
-            hint="Set xai_oauth_client_id (WEBSEARCH_XAI_OAUTH_CLIENT_ID); docs/login.md says what others use, and the risk.",
+            hint="Set xai.oauth_client_id (WEBSEARCH_XAI_OAUTH_CLIENT_ID); docs/login.md says what others use, and the risk.",
         )
     TokenFile(loaded.settings.login_file).require_own()
     return OAuthClient(forms, oauth.issuer_at(chosen.oauth_issuer), client_id=chosen.oauth_client_id, scope=chosen.oauth_scope)

@@ -127,8 +127,8 @@ def finish(outcome: Outcome, *, as_json: bool, redact: Redactor) -> int:
     if as_json:
         output.plain(outcome)
     elif outcome.status == "error" and outcome.error_detail is not None:
-        for note in outcome.notes:
-            output.notice(f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}")
+        for line in render.remarks(outcome):
+            output.notice(line)
         return output.failure(outcome.error_detail.message, outcome.next_action, output.exit_status(outcome))
     else:
         output.markdown(render.for_people(outcome))

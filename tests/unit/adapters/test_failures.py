@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from upstreams import examples
 from websearch_adapters.http import failures
+from websearch_adapters.http.egress import GuardedTransport
 from websearch_adapters.http.failures import PHRASES, Phrases
 from websearch_core.errors import (
     AuthRejected,
@@ -497,6 +499,22 @@ class TestTransportFaults:
         assert error.repeatable
         assert error.diagnostics == {"error_type": word, "exception_type": type(fault).__name__}
         assert BASE in error.message
+
+    @pytest.mark.anyio
+    async def test_a_name_without_an_address_is_said_to_be_unknown(self) -> None:
+        """The reader's own connections, with a resolver that fails as the system's does."""
+
+        async def nobody(host: str, port: int) -> list[str]:
+            raise socket.gaierror(socket.EAI_NONAME, f"{host}:{port} not known")
+
+        transport = GuardedTransport(resolver=nobody)
+        with pytest.raises(httpx.ConnectError) as caught:
+            await transport.handle_async_request(httpx.Request("GET", "https://nowhere.example/page"))
+        await transport.aclose()
+        error = failures.from_exception(caught.value, "local", "https://nowhere.example/page", whose="nowhere.example")
+        assert error.message == "nowhere.example: the host name is not known"
+        assert error.hint is not None
+        assert error.hint.startswith("Check the spelling of the host name")
 
     @pytest.mark.parametrize("fault", [httpx.InvalidURL("x"), httpx.UnsupportedProtocol("x")])
     def test_an_address_that_is_none_is_a_setting(self, fault: httpx.HTTPError | httpx.InvalidURL) -> None:

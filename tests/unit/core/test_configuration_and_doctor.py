@@ -39,6 +39,8 @@ async def test_config_info_is_partial_when_the_test_fails(health: Health, code: 
 async def test_config_info_without_an_engine_and_with_one_that_hangs() -> None:
     none = await ConfigInfo(configuration=FakeConfiguration(), probes=[])(ConfigRequest())
     assert none.connection_test["status"] == "off"
+    assert none.next_action is not None
+    assert "XAI_API_KEY" in none.next_action
     gate: Gate[Health] = Gate(OK)
     slow = await ConfigInfo(configuration=FakeConfiguration(), probes=[FakeProbe(gate)])(ConfigRequest(), within_s=0.01)
     assert slow.connection_test["status"] == "failing"

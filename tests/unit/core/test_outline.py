@@ -92,18 +92,41 @@ def test_of_several_with_one_heading_the_path_decides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
+    ("name", "numbers"),
+    [("Instal on Linux", "1.1.1"), ("Quite another", "1, 2"), ("On", "1.1.1"), ("9.9", "1, 2")],
+)
+def test_an_unknown_section_gives_the_numbers_of_those_that_are_near(name: str, numbers: str) -> None:
+    known = outline.sections(PAGE)
+    with pytest.raises(InvalidInput, match=r"^section: the page has no ") as caught:
+        outline.find(known, name)
+    offered = ", ".join(section.number for section in outline.near(known, name))
+    assert offered.startswith(numbers)
+    assert caught.value.hint == f"Use the number of a section in the outline: {offered}."
+
+
+def test_of_a_page_that_is_one_section_those_below_it_are_offered() -> None:
+    known = outline.sections("# Manual\n\n## One\n\n### Inner\n\n## Two\n\n")
+    assert [section.number for section in outline.near(known, "99")] == ["1", "1.1", "1.2"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
     [
-        ("Instal on Linux", "1.1.1 On Linux"),
-        ("Quite another", "Sections are: 1 Ferries; 2 Annex"),
-        ("On", "1.1.1 On Linux"),
-        ("9.9", "1 Ferries"),
+        ("The `switch_model` tool", "The switch_model tool"),
+        (r"The switch\_model tool", "The switch_model tool"),
+        ("_Very_ __new__ *words*", "Very new words"),
+        ("[Install_on](/a_b) ![x](y.png)", "Install_on x"),
+        (r"Stars \* and more", "Stars * and more"),
     ],
 )
-def test_an_unknown_section_names_those_that_are_near(name: str, hint: str) -> None:
-    with pytest.raises(InvalidInput, match=r"^section: the page has no ") as caught:
-        outline.find(outline.sections(PAGE), name)
-    assert hint in (caught.value.hint or "")
+def test_names_in_a_heading_keep_their_underscores(heading: str, title: str) -> None:
+    known = outline.sections(f"# {heading}\n\nx\n")
+    assert [section.title for section in known] == [title]
+    assert outline.find(known, title).number == "1"
+
+
+def test_a_heading_that_is_offered_is_cut() -> None:
+    assert [len(section.title) for section in outline.near(outline.sections(f"# {'long ' * 20}\n\nx\n"), "7")] == [80]
 
 
 def test_a_page_without_headings_says_how_else_to_read() -> None:
