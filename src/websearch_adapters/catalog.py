@@ -86,4 +86,5 @@ def _nearest(name: str) -> str:
 
     near = difflib.get_close_matches(name.lower(), [*BUILT_IN, *sorted(COMPOSED)], n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
-    return f"{guess}Built in are {', '.join(BUILT_IN)}; other names need a package with an entry point in group {GROUP}."
+    known = ", ".join([*BUILT_IN, *sorted(COMPOSED)])
+    return f"{guess}Built in are {known}; other names need a package with an entry point in group {GROUP}."

@@ -156,7 +156,8 @@ class _Parts:
     def finder(self) -> SourceFinder:
         names = self._settings.search.finders
         ready = self._settings.ready(names)
-        off = [Note(code="not_configured", text=_why_off(name), provider=name) for name in names if name not in ready]
+        chosen = names if names != type(self._settings.search)().finders else ()  # nobody misses what nobody asked for
+        off = [Note(code="not_configured", text=_why_off(name), provider=name) for name in chosen if name not in ready]
         finders = [cast("SourceFinder", self._provider(name, "find")) for name in ready]
         return FinderChain(finders, off=off, at_once=self._settings.search.finders_at_once)
 

@@ -16,6 +16,7 @@ from websearch_core.values import (
     FetchResult,
     LoginReport,
     MapResult,
+    Note,
     Outcome,
     PostResult,
     PostSource,
@@ -61,7 +62,8 @@ def for_people(outcome: Outcome) -> str:
             lines += [outcome.content, "", *_stated(outcome), "", *_posts(outcome.sources)]
             lines += ["", f"{outcome.search_provider} · {outcome.sources_count} sources · {outcome.quotes_count} quotes"]
         case SourcesResult():
-            lines += [*_numbered(outcome.sources, first=outcome.offset + 1), "", outcome.content]
+            lines += [*_numbered(outcome.sources, first=outcome.offset + 1), *(["", outcome.content] if outcome.content else [])]
+            lines += ["", f"{_place(outcome)}{_on_from(outcome.next_offset)}"]
         case FetchResult():
             read_on = f" · read on with --start {outcome.next_start}" if outcome.next_start is not None else ""
             about = " · ".join(filter(None, (outcome.title, outcome.author, outcome.published)))
@@ -83,7 +85,7 @@ def for_people(outcome: Outcome) -> str:
             lines += [f"- {entry.title or entry.url}: {entry.url} ({entry.chars} characters)" for entry in outcome.entries]
             done = {"added": outcome.added, "unchanged": outcome.skipped, "removed": outcome.removed}
             changes = [f"{count} {what} · " for what, count in done.items()] if any(done.values()) else []
-            lines += ["", f"{''.join(changes)}{outcome.total} in all"]
+            lines += [*([""] if outcome.entries else []), f"{''.join(changes)}{outcome.total} in all"]
         case Report():
             lines += [f"- **{part.state}** {part.part}: {part.detail}" for part in outcome.parts]
             lines += ["", *(f"- `{one.name}` = {one.value} ({one.origin})" for one in outcome.settings)]
@@ -98,8 +100,12 @@ def for_people(outcome: Outcome) -> str:
             lines += [f"model: {outcome.previous_model} → {outcome.current_model}, kept in {outcome.config_file}"]
         case _:
             lines += list(_lines(outcome, ""))
-    lines += [f"> note {note.code}: {note.text}" for note in outcome.notes]
+    lines += [f"> {_note(note)}" for note in outcome.notes]
     return fence.clean("\n".join(lines))
+
+
+def _note(note: Note) -> str:
+    return f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}"
 
 
 def _counted(number: int, what: str) -> str:
@@ -113,7 +119,7 @@ def _on_from(offset: int | None) -> str:
 def remarks(outcome: Outcome) -> list[str]:
     """What a person is told beside an error: its notes, and the sections that may have been meant."""
     outlined = outcome.outline if isinstance(outcome, FetchResult) else ()
-    told = [f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}" for note in outcome.notes]
+    told = [_note(note) for note in outcome.notes]
     return [fence.inline(line) for line in (*told, *(f"section {one.number} {one.title}" for one in outlined))]
 
 
@@ -151,7 +157,7 @@ def _lines(outcome: Outcome, nonce: str) -> Iterator[str]:
             yield from (f"{health.state:8} {health.part}: {health.detail}" for health in outcome.parts)
         case _:
             yield from (f"{name}: {value}" for name, value in dict(as_plain(outcome)).items())  # type: ignore[arg-type]
-    yield from (f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}" for note in outcome.notes)
+    yield from map(_note, outcome.notes)
 
 
 def _status(outcome: Outcome) -> Iterator[str]:

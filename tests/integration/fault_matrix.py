@@ -724,7 +724,7 @@ def _misled(operation: Operation, data: Mapping[str, Any], verdict: Verdict) -> 
         yield "a partial success without any finder"
     if not (data["fallback_used"] and data["fallback_reason"] and data["search_provider"] == "tavily_fallback"):
         yield "sources that do not say that they are a fallback"
-    if not re.match(r"This is a list of \d+ sources, not an answer", data["content"]) or not data["sources"]:
+    if not re.match(r"This is a list of \d+ sources?, not an answer", data["content"]) or not data["sources"]:
         yield f"a list that does not say that it is one: {data['content'][:100]!r}"
     if any(source["provider"] != "tavily_fallback" for source in data["sources"]):
         yield "sources that pose as the engine's"

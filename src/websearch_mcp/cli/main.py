@@ -34,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="websearch",
         description="Search the web, read pages and map sites from the command line, or serve all of it over MCP.",
-        epilog="Data goes to stdout, everything else to stderr. Settings: websearch config reference.",
+        epilog="Data goes to stdout, everything else to stderr. Settings: websearch config reference. Exit status: 0 done, also in "
+        "part; 2 wrong arguments; 3 not set up; 4 not allowed; 5 unknown session; 6 failed elsewhere; 70 a fault of websearch.",
     )
     top.add_argument("--version", action="store_const", const="version", dest="command", help="print the version")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
@@ -113,7 +114,7 @@ def _fetch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--query", default="", help="only the passages about this")
     command.add_argument("--selector", default="", help="only what this CSS selector matches")
     command.add_argument("--provider", default="", help="only this reader, such as local; a name of fetch.extractors")
-    _size(command)
+    _size(command, "fetch.max_chars")
 
 
 def _map(command: argparse.ArgumentParser) -> None:
@@ -136,8 +137,8 @@ def _patterns(command: argparse.ArgumentParser) -> None:
     command.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="no pages whose path fits")
 
 
-def _size(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-chars", type=int, help="longest result, 1000 to 200000 (search.max_chars, fetch.max_chars)")
+def _size(command: argparse.ArgumentParser, setting: str = "search.max_chars") -> None:
+    command.add_argument("--max-chars", type=int, metavar="N", help=f"longest result, 1000 to 200000 ({setting})")
 
 
 def _library(command: argparse.ArgumentParser) -> None:

@@ -85,7 +85,7 @@ class TestBuiltIn:
             catalog.provider("tavly")
         assert caught.value.hint is not None
         assert caught.value.hint.startswith("Did you mean 'tavily'? ")
-        assert all(name in caught.value.hint for name in catalog.BUILT_IN)
+        assert all(name in caught.value.hint for name in {*catalog.BUILT_IN, *catalog.COMPOSED})
 
     @pytest.mark.parametrize("name", ["", "a b", "../x", "名"])
     def test_any_text_may_be_asked_for(self, name: str) -> None:

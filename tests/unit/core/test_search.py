@@ -214,7 +214,7 @@ async def test_without_an_engine_the_result_is_verbatim_extracts_and_says_so() -
     )
     result = await search(engine=NoEngine(), finder=FinderChain([FakeFinder(found, name="library")]))(ask())
     assert (result.status, result.search_provider, result.fallback_used) == ("success", "library", False)
-    assert result.content.startswith("Verbatim extracts from 1 pages found by library; no model wrote")
+    assert result.content.startswith("Verbatim extracts from 1 page found by library; no model wrote")
     assert "The exact words." in result.content
     assert result.sources[0].provider == "library"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from websearch_adapters import settings
+from websearch_adapters.extract.worker import Worker
+from websearch_adapters.library.files import FileFolder
 from websearch_core.chain import ExtractorChain, FinderChain, NoEngine
 from websearch_core.configuration import ConfigInfo, SwitchModel
 from websearch_core.doctor import Doctor
@@ -178,3 +180,25 @@ def test_nobody_makes_a_child_container() -> None:
     """A dropped child's instances come back in another child (punq 0.9): a leak between tenants."""
     calls = [path for path in (ROOT / "src").rglob("*.py") if ".child(" in path.read_text(encoding="utf-8")]
     assert not calls
+
+
+async def test_finders_that_are_off_are_noted_where_the_operator_named_them(tmp_path: Path) -> None:
+    """A search that nobody configured does not tell, each time, of services that nobody asked for."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tides.md").write_text("# Tides\n\nThe tide turns at noon.\n", encoding="utf-8")
+
+    async def noted(**environ: str) -> list[str | None]:
+        box = build(configured(tmp_path, WEBSEARCH_KEYLESS_ENABLED="false", **environ))
+        worker = Worker()
+        try:
+            await box.resolve(ManageLibrary).add_folder(FileFolder(pages, worker))
+            found = await box.resolve(SourceFinder).find(SearchQuery(query="When does the tide turn?"))
+        finally:
+            await worker.aclose()
+            await box.resolve(Closing).aclose()
+        assert len(found.items) == 1
+        return [note.provider for note in found.notes if note.code == "not_configured"]
+
+    assert await noted() == []
+    assert await noted(WEBSEARCH_SEARCH_FINDERS="tavily,library") == ["tavily"]

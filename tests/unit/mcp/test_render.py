@@ -195,6 +195,11 @@ def test_a_page_past_the_last_source_says_so() -> None:
 
 def test_a_person_sees_how_many_pages_a_map_has_and_where_it_goes_on() -> None:
     assert render.for_people(MapResult(base_url=URL, results=(URL,), total=1, provider="local")).endswith("1 page · local")
+    sources = SourcesResult(session_id="abc", sources=(SOURCE,), total_sources=3, next_offset=1)
+    assert render.for_people(sources).endswith("sources 1-1 of 3 · read on with --offset 1")
+    noted = LibraryChange(added=1, total=1, notes=(Note(code="more_pages", text="There are more.", provider="local"),))
+    assert render.for_people(noted).splitlines()[0] == "1 added · 0 unchanged · 0 removed · 1 in all"
+    assert render.for_people(noted).endswith("> note more_pages (local): There are more.")
     cut = MapResult(base_url=URL, results=(URL,), total=2, provider="local", next_offset=1)
     assert render.for_people(cut).endswith("2 pages · local · read on with --offset 1")
 
