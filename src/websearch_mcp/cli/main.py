@@ -35,7 +35,8 @@ def parser() -> argparse.ArgumentParser:
         prog="websearch",
         description="Search the web, read pages and map sites from the command line, or serve all of it over MCP.",
         epilog="Data goes to stdout, everything else to stderr. Settings: websearch config reference. Exit status: "
-        "0 done, or in part; 2 wrong arguments; 3 not set up; 4 not allowed; 5 unknown session; 6 failed elsewhere; 70 a fault of websearch.",
+        "0 done, or in part; 2 wrong arguments; 3 not set up; 4 not allowed; 5 unknown session; 6 failed elsewhere; "
+        "70 a fault of websearch.",
     )
     top.add_argument("--version", action="store_const", const="version", dest="command", help="print the version")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
