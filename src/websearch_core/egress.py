@@ -158,7 +158,7 @@ def _host_and_port(url: str) -> tuple[str, int]:
     if parts.scheme not in _DEFAULT_PORTS:
         raise _refused("only http and https addresses are read")
     if "@" in parts.netloc:
-        raise _refused("addresses with a user or password are not read")
+        raise _refused("addresses with a user or password are not read", "Leave user and password out of the address.")
     if not urls.is_web_url(url) or not _NETLOC.fullmatch(parts.netloc) or port == 0:
         raise _refused("this is not a plain web address")
     return _ascii(parts.hostname or ""), port or _DEFAULT_PORTS[parts.scheme]

@@ -111,6 +111,19 @@ class TestWhereItGoes:
                         await pages.get(url + path)
             assert inner.requests == []
 
+    async def test_who_asked_for_a_public_page_learns_that_a_redirect_is_what_is_refused(self) -> None:
+        async with site({"/": redirect("http://10.0.0.7/")}) as (_, url), client(allow=[url.removeprefix("http://")]) as pages:
+            with pytest.raises(NotAllowed, match=r"private address, and 127\.0\.0\.1 redirects there$") as caught:
+                await pages.get(url)
+            assert caught.value.hint == "Use another page; this one leads to where nothing may be read."
+
+    async def test_an_address_with_a_password_is_told_to_lose_it(self) -> None:
+        async with client() as pages:
+            with pytest.raises(NotAllowed) as caught:
+                await pages.get("https://user:secret@a.example/")
+        assert caught.value.hint == "Leave user and password out of the address."
+        assert "secret" not in caught.value.message
+
     async def test_the_connection_goes_to_the_address_that_was_checked(self) -> None:
         """A name that answers differently the second time gains nothing: there is no second look-up for a connection."""
         names = Names(["127.0.0.1"], ["127.0.0.2"])

@@ -158,7 +158,7 @@ class PageClient:
         current, jar = url, httpx.Cookies()
         with self._observe.span("page.get", provider=PROVIDER, host=urls.host(url)) as span:
             for _ in range(MAX_REDIRECTS + 1):
-                egress.verdict(current, allow=self._allow)
+                self._check(current, came_from=url)
                 async with self._reply(current, accept, jar) as response:
                     span.note(status=response.status_code)
                     if response.status_code not in REDIRECTS:
@@ -173,6 +173,16 @@ class PageClient:
             provider=PROVIDER,
             diagnostics={"error_type": "redirects"},
         )
+
+    def _check(self, url: str, *, came_from: str) -> None:
+        """Refuse what policy forbids; where another page was asked for, the caller learns which one leads there."""
+        try:
+            egress.verdict(url, allow=self._allow)
+        except NotAllowed as error:
+            if url == came_from:
+                raise
+            hint = "Use another page; this one leads to where nothing may be read."
+            raise NotAllowed(f"{error.message}, and {urls.host(came_from)} redirects there", hint=hint) from error
 
     @asynccontextmanager
     async def _reply(self, url: str, accept: str, jar: httpx.Cookies) -> AsyncIterator[httpx.Response]:
