@@ -195,7 +195,7 @@ class TestRobots:
 
     async def test_rules_behind_an_inner_address_are_refused_and_named(self) -> None:
         site = PagesSite({"/robots.txt": redirect("http://10.0.0.1/robots.txt"), "/": page("/a")})
-        with pytest.raises(NotAllowed, match=r"a private address \(asked for robots\.txt\)"):
+        with pytest.raises(NotAllowed, match=r"a private address, and site\.example redirects there \(asked for robots\.txt\)"):
             await mapper(site).map(MapRequest(url=f"{HOST}/"))
 
     async def test_a_forbidden_start_page_is_refused_with_rule_and_switch(self) -> None:
