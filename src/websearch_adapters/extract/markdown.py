@@ -441,10 +441,13 @@ def _span(code: str) -> str:
 
 
 def _broken_lines(code: Element) -> list[str]:
-    """Inline code at its line breaks; those of the source are blanks."""
+    """Inline code at its line breaks; those of the source are blanks.
+
+    One path for both kinds of parts: to unite two takes the square of their number.
+    """
     if code.find(".//br") is None:
         return [text_of(code)]
-    parts: list[object] = [*select(code, ".//text() | .//br")]
+    parts: list[object] = [*select(code, "descendant::node()[self::text() or self::br]")]
     return "".join(_BLANKS.sub(" ", part) if isinstance(part, str) else "\n" for part in parts).split("\n")
 
 

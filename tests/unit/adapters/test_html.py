@@ -885,6 +885,8 @@ HOSTILE = {
     "an attribute of 5 MB": "<div data-x='" + "y" * 5_000_000 + "'>" + PROSE + "</div>",
     "an image of 5 MB": PROSE + "<img alt=x src='data:image/png;base64," + "A" * 5_000_000 + "'>",
     "colspan bomb": PROSE + "<table>" + "<tr><td colspan=1000000 rowspan=1000000>a</td></tr>" * 50 + "</table>",
+    "lines of inline code": PROSE + "<code>" + "x<br>" * 40_000 + "</code>",
+    "code in every row": PROSE + "<table>" + "<tr><td>a<td><pre>b\nc</pre>" * 5_000 + "</table>",
     "entities": "<!DOCTYPE html [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]>" + PROSE + "&b;" * 1_000,
     "blanks": PROSE + "<p>" + " " * 1_000_000 + "x</p>",
     "stars": PROSE + "<p>" + "*_[`<" * 20_000 + "</p>",
