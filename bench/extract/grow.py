@@ -132,7 +132,8 @@ def rows_of(page: Sample, weights: dict[str, float]) -> tuple[list[int], list[li
         survey.low[box] = min(low, survey.low[above]) if above >= 0 else low
         survey.high[box] = max(high, survey.high[above]) if above >= 0 else high
         survey.score[box] = low + high + (survey.score[above] if above >= 0 else 0.0)
-    return features.rows(survey, page.verdict, page.facts, page.title)
+    blocks, rows, page_facts = features.rows(survey, page.verdict, page.facts, page.title)
+    return blocks, [row + page_facts for row in rows]
 
 
 def grow(pages: list[Sample], every: list[Sample]) -> lightgbm.Booster:

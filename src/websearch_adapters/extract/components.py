@@ -26,7 +26,7 @@ def compose(body: Element) -> None:
     shadows = (one for one in body.iter("template") if {"shadowrootmode", "shadowroot"} & set(one.keys()))
     for template in list(islice(shadows, MAX_SHADOWS)):
         _attach(template)
-    for element in [one for one in body.iter() if "-" in str(one.tag)]:
+    for element in [one for one in body.iter() if "-" in one.tag]:
         if element.tag in PICTURES:
             element.tag = "img"
         elif _is_inline(element):

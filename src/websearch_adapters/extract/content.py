@@ -131,8 +131,8 @@ def _kept_by_rules(verdict: Verdict) -> bytearray:
 
 
 def _kept_by_score(survey: Survey, verdict: Verdict, kind: Kind, title: str) -> bytearray:
-    blocks, rows = features.rows(survey, verdict, kind.facts, title)
-    likely = forest.likelihoods(rows)
+    blocks, rows, page = features.rows(survey, verdict, kind.facts, title)
+    likely = forest.likelihoods(rows, page)
     sizes = [survey.own[box].count(" ") + 1 for box in blocks]
     article = kind.layout == "article"
     chosen = _chosen_of_article(survey, verdict, blocks, likely, sizes) if article else _chosen(likely, sizes)

@@ -43,12 +43,12 @@ place of the other it judges other blocks.
 Near: TypeAlias = tuple[float, ...]
 
 
-def rows(survey: Survey, verdict: Verdict, page: list[float], title: str) -> tuple[list[int], list[list[float]]]:
-    """The boxes that have text of their own, and a row for each."""
+def rows(survey: Survey, verdict: Verdict, page: list[float], title: str) -> tuple[list[int], list[list[float]], list[float]]:
+    """The boxes that have text of their own, a row for each, and what every row goes on with: the facts of the page."""
     own, tags, size, flags, fate = survey.own, survey.tags, survey.size, survey.flags, verdict.fate
     blocks = [box for box, chars in enumerate(size) if chars]
     if not blocks:
-        return [], []
+        return [], [], page
     whole, all_prose = max(1, survey.total[0]), max(1, survey.prose[0])
     inside = _inside(survey, whole, all_prose)
     around = _around(survey, inside, blocks)
@@ -83,12 +83,12 @@ def rows(survey: Survey, verdict: Verdict, page: list[float], title: str) -> tup
             survey.low[box], survey.high[box], survey.score[box], *inside[box], *around[at], *before[at], *after[at], fates[at],
             box in dense, junk, junk_heading, min(since, 20), level,
             chars < 400 and _LEGAL.search(lowered) is not None, seen_prose / all_prose,
-            chars > 8 and lowered in titled, *facts,
+            chars > 8 and lowered in titled,
         ])  # fmt: skip
         seen += chars
         if chars > 80 and linked < 0.3:
             seen_prose += chars
-    return blocks, out
+    return blocks, out, facts
 
 
 def _inside(survey: Survey, whole: int, all_prose: int) -> list[Near]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+from collections.abc import Sequence
 from functools import cache
 from math import exp
 from typing import Any, TypeAlias
@@ -21,10 +22,24 @@ With nodes and leaves of one shape, going down a tree is nothing but unpacking.
 """
 
 
-def likelihoods(rows: list[list[float]]) -> list[float]:
-    """For each row, how likely the block is content."""
+def likelihoods(rows: list[list[float]], page: Sequence[float]) -> list[float]:
+    """For each row, how likely the block is content; `page` is what all rows go on with."""
     trees = _trees()
+    if not rows:
+        return []
+    own = len(rows[0])
+    trees = tuple(_on_page(tree, page, own) for tree in trees)
     return [1.0 / (1.0 + exp(-_sum(trees, row))) for row in rows]
+
+
+def _on_page(tree: Node, page: Sequence[float], own: int) -> Node:
+    """What is left of a tree once everything is decided that holds of the whole page: features from number `own` on."""
+    feature, value, left, right = tree
+    if feature is None:
+        return tree
+    if feature >= own:
+        return _on_page(left if page[feature - own] <= value else right, page, own)
+    return feature, value, _on_page(left, page, own), _on_page(right, page, own)
 
 
 def _sum(trees: tuple[Node, ...], row: list[float]) -> float:

@@ -21,10 +21,7 @@ _PICTURES = (
 CONTAINERS = ("mjx-container", "mjx-assistive-mml")
 _MARKED = re.compile(r"(?:^|\s)(?:math|math-container|arithmatex|js-(?:inline|display)-math)(?:\s|$)")
 """Classes by Sphinx and Pandoc, Stack Exchange, PyMdown and GitHub."""
-_ENGINES = (
-    "//script[contains(@src, 'mathjax') or contains(@src, 'MathJax') or contains(@src, 'katex') or contains(., 'MathJax')"
-    " or contains(., 'renderMathInElement')]"
-)
+_ENGINE_FILES = re.compile(r"mathjax|MathJax|katex")
 _TEX = (
     r"\\\(((?:\\\\|[^$\\]|\\(?!\()){1,2000}?)\\\)|\\\[((?:\\\\|[^$\\]|\\(?!\[)){1,2000}?)\\\]|\$\$([^$]{1,2000}?)\$\$"
     r"|(\\begin\{(?P<name>(?:equation|align|gather|multline|eqnarray)\*?)\}(?:[^\\]|\\(?!begin\{(?P=name)\})){1,2000}?"
@@ -78,14 +75,20 @@ def split(body: Element, *, dollars: bool) -> None:
 
 def _find(body: Element) -> None:
     """Make formulas of TeX that a script would draw: in elements marked so, and in all text of pages that load such a script."""
-    for element in list(body.iter("span", "div")):
-        if "mat" in (said := element.get("class") or "") and len(element) == 0 and _MARKED.search(said):
-            match = _DELIMITED.fullmatch((element.text or "").strip())
-            if match:
-                _become(element, match)
-    scripts = select(body, _ENGINES)
+    childless = (element for element in body.iter("span", "div") if len(element) == 0)
+    for element in [one for one in childless if "mat" in (said := one.get("class") or "") and _MARKED.search(said)]:
+        match = _DELIMITED.fullmatch((element.text or "").strip())
+        if match:
+            _become(element, match)
+    scripts = [script for script in body.getroottree().iter("script") if _draws(script)]
     if scripts:
         split(body, dollars=any(_DOLLARS.search(script.text or "") for script in scripts))
+
+
+def _draws(script: Element) -> bool:
+    """Whether it is an engine that draws formulas, or starts one; no path of XPath tells it as fast."""
+    code = script.text or ""
+    return "MathJax" in code or "renderMathInElement" in code or _ENGINE_FILES.search(script.get("src") or "") is not None
 
 
 def _become(element: Element, match: re.Match[str]) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["REFRESH_CHARS", "HtmlDocument", "PageLinks", "ReadOutcome", "moved_to", "read_html", "read_links", "read_selected"]
 
-Anchors: TypeAlias = tuple[tuple[str, str], ...]
 ReadOutcome: TypeAlias = Literal["content", "empty", "script_shell", "blocked", "consent", "not_found"]
 
 MEAGRE_CHARS = 250
@@ -103,19 +102,11 @@ class HtmlDocument:
     canonical: str = ""
     """The absolute address that the page gives as its own; empty when it gives none."""
     language: str = ""
-    anchors: Anchors = ()
-    """Address as written and text of every anchor; `links` makes links of them."""
-    base_url: str = ""
     outcome: ReadOutcome = "content"
     """`script_shell`: the content is drawn by a script. `blocked`: a check for humans stands in its place. `consent`: a form
     that asks for consent to cookies does. `not_found`: the page says that there is no such page."""
     doubtful: bool = False
     """Content that may be nothing but a word that there is no such page."""
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """Every link of the page, boilerplate included, each page once, in document order."""
-        return tuple(_links(self.anchors, self.base_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +115,7 @@ class PageLinks:
 
     title: str = ""
     links: tuple[Link, ...] = ()
-    """Empty where the page asks crawlers not to follow."""
+    """Every link of the page, boilerplate included, each once, in document order; empty where it asks crawlers not to follow."""
     blocked: bool = False
     """A check for humans stands in place of the page."""
 
@@ -156,7 +147,6 @@ def read_html(text: str, url: str) -> HtmlDocument:
         return HtmlDocument(outcome="empty")
     about = metadata.of_page(root)
     base_url = _base(root, url)
-    anchors = tuple(_anchors(root))
     scripted = _is_scripted(root)
     frames = _frames(root, base_url)
     heading = words_of(next(root.iter("h1"), root.makeelement("h1")))
@@ -171,8 +161,6 @@ def read_html(text: str, url: str) -> HtmlDocument:
         author=about.author,
         canonical=_canonical(about, base_url),
         language=about.language,
-        anchors=anchors,
-        base_url=base_url,
         outcome=outcome,
         doubtful=outcome == "content" and absence == "doubtful",
     )
@@ -202,7 +190,6 @@ def read_selected(text: str, url: str, selector: str) -> HtmlDocument:
         author=about.author,
         canonical=_canonical(about, base_url),
         language=about.language,
-        base_url=base_url,
     )
 
 

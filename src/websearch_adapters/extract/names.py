@@ -139,19 +139,25 @@ def is_junk_heading(text: str) -> bool:
     return _JUNK_HEADING.match(text) is not None or _FOREIGN_JUNK.match(text.lower()) is not None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def flags_of(name: str) -> int:
     """What a class list says, as flags."""
     flags, last, before = 0, "", ""
-    named = " ".join(word for word in name.lower().split() if not _NO_NAME.search(word))
-    for word in named.replace("-", " ").replace("_", " ").split():
-        flags |= _flags_of_word(word)
-        if last in _PAIRED:
-            flags |= _flags_of_word(f"{last}-{word}")
-            if before in _PAIRED:
-                flags |= _flags_of_word(f"{before}-{last}-{word}")
-        before, last = last, word
+    for whole in name.lower().split():
+        for word in _words_in(whole):
+            flags |= _flags_of_word(word)
+            if last in _PAIRED:
+                flags |= _flags_of_word(f"{last}-{word}")
+                if before in _PAIRED:
+                    flags |= _flags_of_word(f"{before}-{last}-{word}")
+            before, last = last, word
     return flags
+
+
+@lru_cache(maxsize=2048)
+def _words_in(whole: str) -> tuple[str, ...]:
+    """What a class in lower case is made of; nothing where it is no name."""
+    return () if _NO_NAME.search(whole) else tuple(whole.replace("-", " ").replace("_", " ").split())
 
 
 @lru_cache(maxsize=16384)
@@ -165,12 +171,21 @@ def parts_of(name: str) -> frozenset[str]:
     return frozenset([*whole, *" ".join(_PART.findall(name)).lower().split()])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def score_of(name: str) -> tuple[float, float]:
     """The worst and the best that a word of a class list says."""
+    worst = best = 0.0
+    for whole in name.split():
+        low, high = _score_of_class(whole)
+        worst, best = min(worst, low), max(best, high)
+    return worst, best
+
+
+@lru_cache(maxsize=2048)
+def _score_of_class(whole: str) -> tuple[float, float]:
     scores = tokens()
-    found = [scores[word] for word in parts_of(name) & scores.keys()]
-    return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
+    found = [scores[word] for word in parts_of(whole) & scores.keys()]
+    return min(0.0, *found, 0.0), max(0.0, *found, 0.0)
 
 
 def role_of(element: Element) -> str:

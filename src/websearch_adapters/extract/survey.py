@@ -53,7 +53,7 @@ class Survey:
         self.drops: list[Element] = []
         """Inline elements that are no content."""
         self._parts: list[list[str]] = []
-        self._add(body, -1, False)
+        self._add(body, str(body.tag), -1, False)
         self._visit(body, 0, False, 0)
         self.end[0] = len(self.boxes)
         self.own = [" ".join("".join(found).split()) if found else "" for found in self._parts]
@@ -70,13 +70,14 @@ class Survey:
             text.append("".join(text_of(child) for child in element))
             return
         for child in element:
-            if child.tag in INLINE:
-                self._inline(child, box, in_link, level)
+            tag = child.tag
+            if tag in INLINE:
+                self._inline(child, tag, box, in_link, level)
             else:
-                number = self._add(child, box, in_link)
+                number = self._add(child, tag, box, in_link)
                 if len(child):
                     self._visit(child, number, in_link, level + 1)
-                self.end[number] = len(parts)
+                    self.end[number] = len(parts)
                 text.append(" ")
             words = child.tail
             if words:
@@ -84,8 +85,8 @@ class Survey:
                 if in_link:
                     linked[box] += len(words)
 
-    def _inline(self, element: Element, box: int, in_link: bool, level: int) -> None:
-        name, tag = element.get("class"), element.tag
+    def _inline(self, element: Element, tag: str, box: int, in_link: bool, level: int) -> None:
+        name = element.get("class")
         noisy = (name and names.flags_of(name) & names.NOISE) or element.get("aria-hidden") == "true"
         if noisy and _small(element):
             self.drops.append(element)
@@ -103,9 +104,23 @@ class Survey:
         if len(element):
             self._visit(element, box, in_link, level + 1)
 
-    def _add(self, element: Element, above: int, in_link: bool) -> int:
+    def _add(self, element: Element, tag: str, above: int, in_link: bool) -> int:
         """A new box; its number."""
-        get, tag = element.get, str(element.tag)
+        number = len(self.boxes)
+        self.boxes.append(element)
+        self.tags.append(tag)
+        self.parent.append(above)
+        self.end.append(number + 1)
+        self.own_anchors.append(0)
+        words = element.text
+        self._parts.append([words] if words else [])
+        self.own_linked.append(len(words) if words and in_link else 0)
+        self._judge(element, tag, in_link)
+        return number
+
+    def _judge(self, element: Element, tag: str, in_link: bool) -> None:
+        """What the names of a box say of it."""
+        get = element.get
         name = get("class") or ""
         identity = get("id")
         if identity and identity.count("-") < 3 and not _is_slug(element, identity):
@@ -120,19 +135,10 @@ class Survey:
             flags |= names.ROLE_FLAGS.get(role.lower(), 0)
         if in_link:
             flags |= names.LINK
+        self.names.append(name)
         self.own_flags.append(flags)
         self.low.append(low)
         self.high.append(high)
-        self.boxes.append(element)
-        self.tags.append(tag)
-        self.names.append(name)
-        self.parent.append(above)
-        self.end.append(0)
-        words = element.text
-        self._parts.append([words] if words else [])
-        self.own_linked.append(len(words) if words and in_link else 0)
-        self.own_anchors.append(0)
-        return len(self.boxes) - 1
 
     def _inherit(self) -> None:
         """Give each box what holds of it for being inside of others."""
@@ -153,7 +159,7 @@ class Survey:
     def _sum(self) -> None:
         """Give each box what all of the boxes inside have."""
         size, tags, parent = self.size, self.tags, self.parent
-        self.own_linked = own_linked = [min(pair) for pair in zip(self.own_linked, size, strict=True)]
+        self.own_linked = own_linked = list(map(min, self.own_linked, size))
         self.total = total = size[:]
         self.linked = linked = own_linked[:]
         self.anchors = anchors = self.own_anchors[:]

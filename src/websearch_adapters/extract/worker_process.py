@@ -106,7 +106,7 @@ def _warm() -> None:
     from websearch_adapters.extract.forest import likelihoods
 
     html.read_html("<p>warm</p>", "http://localhost/")
-    likelihoods([])
+    likelihoods([], [])
 
 
 def _reply(head: dict[str, Any], body: bytes, memory_bytes: int) -> Frame:

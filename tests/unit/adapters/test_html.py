@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from textwrap import dedent
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from websearch_adapters.extract import markup
+from websearch_adapters.extract import forest, markup
 from websearch_adapters.extract.html import moved_to, read_html, read_links
 from websearch_core.errors import NotAllowed
 
@@ -526,7 +527,7 @@ class TestMetadata:
 
     def test_links_are_absolute_each_once_and_with_their_words(self) -> None:
         html = framed('<p><a href="/x#one"><img src="i.png" alt=""></a> <a href="/x">The X</a> <a href="mailto:a@b">m</a></p>')
-        links = {link.url: link.title for link in read_html(html, URL).links}
+        links = {link.url: link.title for link in read_links(html, URL).links}
         assert links["https://docs.example.org/x"] == "The X"
         assert "https://docs.example.org/a" in links
         assert not any("mailto" in url for url in links)
@@ -949,3 +950,13 @@ def test_the_whole_of_a_documentation_page() -> None:
         | Option | Default |
         | --- | --- |
         | `times` | 3 |""")
+
+
+class TestForest:
+    def test_deciding_once_for_the_page_what_all_of_its_blocks_share_changes_no_likelihood(self) -> None:
+        draw = Random(7)
+        rows = [[draw.choice((0, 1, draw.random(), draw.uniform(0, 100))) for _ in range(48)] for _ in range(100)]
+        page = [draw.choice((0, 1, draw.random(), draw.uniform(0, 10))) for _ in range(24)]
+        told = forest.likelihoods(rows, page)
+        assert len(set(told)) > 50
+        assert told == forest.likelihoods([row + page for row in rows], [])
