@@ -76,7 +76,7 @@ def _run(env: dict[str, str], processes: int, calls: int, complaint: str) -> Non
     finally:
         for process in started:
             process.kill()
-            process.wait(WAIT_S)
+            process.communicate()  # closes its pipes, also after a failure
 
 
 def _started(env: dict[str, str], calls: int) -> subprocess.Popen[str]:

@@ -12,7 +12,9 @@ from upstreams.redis_server import RedisServer
 from upstreams.tavily import TavilyUpstream
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "key_pool.py"
-PROCESSES, CALLS, REDIS_CALLS = 20, 50, 10
+PROCESSES, CALLS = 20, 50
+REDIS_PROCESSES, REDIS_CALLS = 8, 25
+"""Fewer, so that on a busy machine each gets to its answers within the ten seconds that a Redis may take."""
 
 
 @pytest.mark.requirement("P5-POOL-02")
@@ -30,12 +32,12 @@ def test_and_by_processes_that_share_nothing_but_a_redis(tmp_path: Path) -> None
     server.start()
     try:
         shared = {"WEBSEARCH_CACHE_KIND": "redis", "REDIS_URL": server.url, "WEBSEARCH_CACHE_REDIS_TIMEOUT_S": "10"}
-        tries = requests_by_key(tmp_path, (PROCESSES, REDIS_CALLS), (2, 5), more=shared)
+        tries = requests_by_key(tmp_path, (REDIS_PROCESSES, REDIS_CALLS), (2, 5), more=shared)
     finally:
         server.kill()
     assert not list(tmp_path.rglob("cache.db"))
     assert (tries.pop(SPENT), tries.pop(REFUSED)) == (1, 1)
-    assert sum(tries.values()) == PROCESSES * REDIS_CALLS + 2 * 5
+    assert sum(tries.values()) == REDIS_PROCESSES * REDIS_CALLS + 2 * 5
 
 
 def test_no_call_fails_while_the_redis_is_killed_and_comes_back(tmp_path: Path) -> None:
@@ -44,9 +46,9 @@ def test_no_call_fails_while_the_redis_is_killed_and_comes_back(tmp_path: Path) 
     server.start()
 
     def killed(upstream: TavilyUpstream) -> None:
-        upstream.wait_until(lambda it: len(it.requests) >= 20, within_s=60)
+        upstream.wait_until(lambda it: len(it.requests) >= 20, within_s=120)
         server.kill()
-        upstream.wait_until(lambda it: len(it.requests) >= 100, within_s=60)
+        upstream.wait_until(lambda it: len(it.requests) >= 100, within_s=120)
         server.start()
 
     try:

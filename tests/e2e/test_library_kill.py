@@ -124,7 +124,7 @@ def test_a_site_that_was_broken_off_goes_on(sites: tuple[tuple[PagesSite, str], 
     undisturbed, killed = home(tmp_path, "a"), home(tmp_path, "b")
     add(undisturbed, "--site", f"{first}/")
     with subprocess.Popen([COMMAND, "library", "add", "--site", f"{second}/"], env=killed) as process:
-        holding.wait_until(lambda it: any(request.path == f"/p/{HELD}" for request in it.requests), within_s=60)
+        holding.wait_until(lambda it: any(request.path == f"/p/{HELD}" for request in it.requests), within_s=120)
         process.kill()
     before = len(holding.requests)
     said = add(killed, "--site", f"{second}/")
