@@ -43,8 +43,12 @@ async def keyless() -> AsyncIterator[Make]:
 
 class TestSearXng(SourceFinderContract):
     @pytest.fixture
+    def lists(self) -> int:
+        return 2
+
+    @pytest.fixture
     def finder(self, over: Over) -> SourceFinder:
-        return _searxng(over, SearXngUpstream())
+        return _searxng(over, SearXngUpstream(engines=("mojeek", "bing")))
 
     @pytest.fixture
     def empty_finder(self, over: Over) -> SourceFinder:

@@ -185,6 +185,15 @@ class TestSearXng:
         assert upstream.last.params["time_range"] == "month"
         assert upstream.last.key is None
 
+    @pytest.mark.parametrize(("names", "most"), [(["mojeek"], 9), (["mojeek", "bing"], 18), (list("abcdefgh"), 40)])
+    async def test_each_engine_of_the_instance_may_fill_the_number_that_is_asked_for(
+        self, instance: Callable[[SearXngUpstream], SearXng], names: list[str], most: int
+    ) -> None:
+        many = [Hit(url=f"https://{at}.example/", title="T", text="Text") for at in range(60)]
+        upstream = SearXngUpstream(sources=many, engines=names)
+        found = await instance(upstream).find(dataclasses.replace(QUERY, extra_sources=9))
+        assert [source.url for source in found.items] == [hit.url for hit in many[:most]]
+
     async def test_an_instance_without_json_is_told_apart_from_a_wrong_address(
         self, instance: Callable[[SearXngUpstream], SearXng]
     ) -> None:

@@ -31,6 +31,7 @@ class SearXngUpstream(Simulator):
         formats: the formats that are on.
         sources: what a search finds, best first; by default invented from the query.
         unresponsive: engines that did not answer, with their reasons.
+        engines: who found the pages, in turn.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class SearXngUpstream(Simulator):
         formats: Sequence[str] = ("html", "json"),
         sources: Sequence[Source] | None = None,
         unresponsive: Sequence[tuple[str, str]] = (),
+        engines: Sequence[str] = ("mojeek",),
     ) -> None:
         super().__init__(script=script, paths=paths)
         self.formats = tuple(formats)
         self.sources = sources
         self.unresponsive = tuple(unresponsive)
+        self.engines = tuple(engines)
 
     def routes(self) -> list[BaseRoute]:
         return [Route("/search", self._search), Route("/config", self._config)]
@@ -61,7 +64,9 @@ class SearXngUpstream(Simulator):
             {
                 "query": asked["q"],
                 "number_of_results": 0,
-                "results": [_result(source, rank) for rank, source in enumerate(found, 1)],
+                "results": [
+                    _result(source, rank, self.engines[rank % len(self.engines)]) for rank, source in enumerate(found, 1)
+                ],
                 "answers": [],
                 "corrections": [],
                 "infoboxes": [],
@@ -79,14 +84,14 @@ class SearXngUpstream(Simulator):
         return json_response({"instance_name": "SearXNG", "categories": ["general"], "engines": engines, "version": "2026.11.2"})
 
 
-def _result(source: Source, rank: int) -> dict[str, Any]:
+def _result(source: Source, rank: int, engine: str) -> dict[str, Any]:
     return {
         "url": source.url,
         "title": source.title,
         "content": source.text,
         "publishedDate": source.published.isoformat() if source.published else None,
-        "engine": "mojeek",
-        "engines": ["mojeek"],
+        "engine": engine,
+        "engines": [engine],
         "positions": [rank],
         "score": 1.0 / rank,
         "category": "general",

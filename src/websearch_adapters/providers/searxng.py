@@ -15,6 +15,7 @@ from websearch_adapters.http.client import Http, JsonReply, Request
 from websearch_adapters.http.failures import shown_base
 from websearch_adapters.provider import Provider, day, examined, page_text, shortening, snippet, web_address
 from websearch_adapters.search_box import kept, typed, unsaid
+from websearch_core import fusion
 from websearch_core.citations import unite
 from websearch_core.errors import BadReply, NotConfigured, WrongAddress
 from websearch_core.ports import Filter
@@ -64,6 +65,8 @@ def search_to_wire(query: SearchQuery, settings: SearXngSettings) -> str:
 def search_from_wire(reply: Mapping[str, Any], query: SearchQuery) -> SourceList:
     """The hits that keep the query's hosts, in the instance's order, with a note on engines that did not answer.
 
+    The instance joins the lists of its engines, so there may be the asked number for each engine that found something.
+
     Raises:
         BadReply: no list of results.
     """
@@ -74,7 +77,14 @@ def search_from_wire(reply: Mapping[str, Any], query: SearchQuery) -> SourceList
     notes = [*shortening(query, limit=MAX_QUERY_CHARS, provider=NAME), *unsaid(query, provider=NAME)]
     if silent := silent_engines(reply):
         notes.append(Note(code="engines_unresponsive", text=f"Engines that did not answer: {silent}.", provider=NAME))
-    return SourceList(items=hits[: query.extra_sources or DEFAULT_RESULTS], provider=NAME, notes=tuple(notes))
+    most = min((query.extra_sources or DEFAULT_RESULTS) * engines_heard(results), fusion.MOST_JOINED)
+    return SourceList(items=hits[:most], provider=NAME, notes=tuple(notes))
+
+
+def engines_heard(results: list[Any]) -> int:
+    """How many engines found something, by what the hits say of it; at least 1."""
+    named = {name for item in results if isinstance(item, Mapping) and isinstance(name := item.get("engine"), str)}
+    return max(len(named), 1)
 
 
 def silent_engines(reply: Mapping[str, Any]) -> str:
@@ -111,7 +121,7 @@ class SearXng:
         self._settings = settings
 
     async def find(self, query: SearchQuery, /) -> SourceList:
-        """At most the instance's first page of hits, 5 unless the query wants more or fewer.
+        """At most the instance's first page of hits, 5 for each of its engines unless the query wants more or fewer.
 
         Raises:
             NotConfigured: no address is set.
