@@ -367,20 +367,21 @@ class TestHostile:
         with pytest.raises(Declined, match="password"):
             reading(bytes(body))
 
-    @pytest.mark.parametrize(
-        "whole",
-        [
-            docx(paragraph(run("Text.")) + item("one", 1, 0), PARTS),
-            workbook('<row><c r="A1"><v>1</v></c><c r="B1" s="1"><v>2</v></c></row>'),
-            open_document("text", "<text:p>Text.</text:p>"),
-            epub({"a.xhtml": "<p>Text.</p>"}),
-        ],
-        ids=["docx", "xlsx", "odt", "epub"],
-    )
-    @given(data=st.data())
-    @settings(max_examples=60)
-    def test_no_damage_leads_to_anything_but_a_text_or_a_typed_error(self, whole: bytes, data: st.DataObject) -> None:
-        body = bytearray(whole)
-        for place, value in data.draw(st.lists(st.tuples(st.integers(4, len(whole) - 1), st.integers(0, 255)), max_size=12)):
-            body[place] = value
-        assert text_or_error(bytes(body)).strip()
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        docx(paragraph(run("Text.")) + item("one", 1, 0), PARTS),
+        workbook('<row><c r="A1"><v>1</v></c><c r="B1" s="1"><v>2</v></c></row>'),
+        open_document("text", "<text:p>Text.</text:p>"),
+        epub({"a.xhtml": "<p>Text.</p>"}),
+    ],
+    ids=["docx", "xlsx", "odt", "epub"],
+)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_no_damage_leads_to_anything_but_a_text_or_a_typed_error(whole: bytes, data: st.DataObject) -> None:
+    body = bytearray(whole)
+    for place, value in data.draw(st.lists(st.tuples(st.integers(4, len(whole) - 1), st.integers(0, 255)), max_size=12)):
+        body[place] = value
+    assert text_or_error(bytes(body)).strip()
