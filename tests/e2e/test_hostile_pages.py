@@ -31,7 +31,7 @@ async def reader() -> AsyncIterator[Worker]:
 
 
 def test_the_pages_are_many_and_of_every_kind() -> None:
-    assert len(CASES) == 52
+    assert len(CASES) == 54
     assert {case.content_type.partition(";")[0] for case in CASES.values()} >= {
         "text/html",
         "application/pdf",

@@ -62,6 +62,8 @@ CASES: Mapping[str, Case] = {
     "50,000 links": Case(lambda: _page(P * 3 + "".join(f"<a href='/x/{n}'>Link number {n}</a> " for n in range(50_000))), prose=False),
     "10,000 paragraphs": Case(lambda: _page(f"<article>{P * 10_000}</article>")),
     "a table of 5,000 rows": Case(lambda: _article(f"<table>{'<tr><td>a</td><td>b</td><td>c</td></tr>' * 5_000}</table>")),
+    "200,000 cells with a style": Case(lambda: _article(f"<table>{'<tr><td style=color:red>a<td style=color:blue>b' * 100_000}</table>")),
+    "100,000 marked elements": Case(lambda: _article("<p itemprop=a><a itemprop=b>x</a>" * 50_000)),
     "spans of a million": Case(lambda: _article(f"<table>{'<tr><td colspan=1000000 rowspan=1000000>a</td></tr>' * 50}</table>")),
     "an ordered list from 10^300": Case(lambda: _article(f"<ol start=1{'0' * 300}><li>a</ol>")),
     "random bytes": Case(lambda: _noise(500_000), prose=False),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from websearch_adapters.extract import components, features, forest, formulas, names, rules
-from websearch_adapters.extract.markup import body_of, remove, select, text_of
+from websearch_adapters.extract.markup import attributes, body_of, remove, select, text_of
 from websearch_adapters.extract.survey import HEADINGS, INLINE, Survey
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def stripped(root: Element) -> Element:
         elif element.tag == "button" and next(element.iterancestors(*HEADLINES), None) is not None:
             element.tag = "span"
     drop(body, *NEVER_CONTENT)
-    hidden = [element for element in select(body, ".//*/@hidden/.. | .//*/@style/..") if _hidden(element)]
+    hidden = [element for element in _hiding(body) if _hidden(element)]
     shown = _shown_by_script(body, hidden) if hidden else ()
     for element in hidden:
         if element not in shown:
@@ -298,6 +298,16 @@ def _holds_page(element: Element) -> bool:
 def _prose(element: Element) -> int:
     sizes = (len(text_of(paragraph)) for paragraph in element.iter("p"))
     return sum(size for size in sizes if size > 80)
+
+
+def _hiding(body: Element) -> Iterable[Element]:
+    """The elements with `hidden` or with a style that hides.
+
+    Not by paths that end at elements, nor by one for both: XPath looks for each of their nodes among all that it has, and a table
+    may have a style in each of a hundred thousand cells.
+    """
+    marks = (*attributes(body, ".//*/@hidden"), *filter(HIDING.search, attributes(body, ".//*/@style")))
+    return dict.fromkeys(element for mark in marks if (element := mark.getparent()) is not None)
 
 
 def _hidden(element: Element) -> bool:

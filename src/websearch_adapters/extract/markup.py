@@ -13,11 +13,12 @@ from websearch_adapters.extract.charset import clean
 from websearch_core.errors import NotAllowed
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml.etree import _Element, _ElementUnicodeResult
 
-__all__ = ["Element", "body_of", "letters_of", "parse", "remove", "select", "text_of", "words_of"]
+__all__ = ["Attribute", "Element", "attributes", "body_of", "letters_of", "parse", "remove", "select", "text_of", "words_of"]
 
 Element: TypeAlias = "_Element"
+Attribute: TypeAlias = "_ElementUnicodeResult"
 
 MAX_CHARS = 20_000_000
 MAX_ATTRIBUTES_BYTES = 65_536
@@ -93,6 +94,11 @@ def words_of(element: Element) -> str:
 def letters_of(text: str) -> str:
     """The letters and digits of a text, in lower case: what is left when signs and spacing are of no account."""
     return "".join(character for character in text.lower() if character.isalnum())
+
+
+def attributes(element: Element, path: str) -> list[Attribute]:
+    """The values of the attributes that an XPath expression finds; `getparent` leads to the element."""
+    return cast("list[Attribute]", element.xpath(path))
 
 
 def select(element: Element, path: str) -> list[Element]:

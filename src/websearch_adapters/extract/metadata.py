@@ -35,8 +35,9 @@ DATES = (
     "publishdate", "publish-date", "pubdate", "publication_date", "date", "og:article:published_time",
 )  # fmt: skip
 
-_MARKED = "//@itemprop/.. | //@pubdate/.. | //@rel[.='author']/.."
-"""Paths to attributes take half the time of a condition on every element."""
+_MARKED = "//@itemprop[.='datePublished' or .='author']/.. | //@pubdate/.. | //@rel[.='author']/.."
+"""Paths to attributes take half the time of a condition on every element. They name their values: for thousands of elements XPath
+takes quadratic time."""
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 _CJK_DAY = re.compile(r"(\d{4})年(\d{1,2})月(\d{1,2})日")
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
