@@ -29,6 +29,10 @@ class StillLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._now
 
+    def advance(self, seconds: float) -> None:
+        """Let time pass although somebody could go on."""
+        self._now += seconds
+
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """As of every loop; counted until it is done."""
         self._in_threads += 1
@@ -43,7 +47,7 @@ class StillLoop(asyncio.SelectorEventLoop):
         """Let the time pass, unless a thread works; how long the selector has to wait for real."""
         if self._in_threads or seconds is None:
             return None
-        self._now += max(seconds, 0.0)
+        self.advance(max(seconds, 0.0))
         return 0.0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import selectors
 from collections import Counter
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from still_loop import StillLoop
 from websearch_adapters.cache.memory import MemoryCache
 from websearch_adapters.credentials.pool import KeyPool, PoolRules
 from websearch_core.circuit import CircuitRules
@@ -27,7 +27,6 @@ from websearch_core.errors import (
     WebSearchError,
 )
 from websearch_core.rotation import MAX_REST_S, MIN_REST_S, KeyRing, after, choose, put_back, ring_of, status, succeeded
-from websearch_core.testing.fakes import FakeClock
 from websearch_core.values import Secret
 
 COOLDOWN_S, QUOTA_S = 30.0, 3600.0
@@ -147,13 +146,12 @@ class Pool(RuleBasedStateMachine):
 
     @initialize(count=st.integers(1, 4), per_key=st.integers(1, 2), at_once=st.integers(1, 4))
     def open(self, count: int, per_key: int, at_once: int) -> None:
-        self.clock = FakeClock()
-        self.loop = Loop(self.clock)
+        self.loop = StillLoop()
         self.keys = [f"tvly-key-number-{number:04}" for number in range(count)]
         self.per_key, self.at_once = per_key, at_once
         rules = {"p": PoolRules(per_key=per_key, at_once=at_once, circuit=CircuitRules(cooldown_s=30.0))}
-        cache = MemoryCache(now=self.clock)
-        self.pools = [KeyPool({"p": self.keys}, cache, rules=rules, now=self.clock, clock=self.clock) for _ in range(2)]
+        cache = MemoryCache(now=self.loop.time)
+        self.pools = [KeyPool({"p": self.keys}, cache, rules=rules, now=self.loop.time, clock=self.loop.time) for _ in range(2)]
         self.requests: list[Request] = []
         self.refused: set[str] = set()
 
@@ -200,7 +198,7 @@ class Pool(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.5, 5.0, 31.0, 3601.0]))
     def wait(self, seconds: float) -> None:
-        self.clock.advance(seconds)
+        self.loop.advance(seconds)
         self._settle()
 
     @invariant()
@@ -242,7 +240,7 @@ class Pool(RuleBasedStateMachine):
             assert all(key.in_flight == 0 for key in service.ring.keys)
             assert pool.circuit("p")["state"] != "half_open"
             self.loop.run_until_complete(pool.aclose())
-        self.clock.advance(max(MAX_REST_S.values()) + 1)
+        self.loop.advance(max(MAX_REST_S.values()) + 1)
         self._every_key_that_is_not_refused_is_used_again()
 
     def _every_key_that_is_not_refused_is_used_again(self) -> None:
@@ -278,33 +276,6 @@ class Pool(RuleBasedStateMachine):
             if one.task.done():
                 one.check()
         self.requests = [one for one in self.requests if not one.task.done()]
-
-
-class Loop(asyncio.SelectorEventLoop):
-    """An event loop whose time is the clock's, so that a slow machine changes nothing.
-
-    Where only a timer is left to wait for, the clock goes on to it at once.
-    """
-
-    def __init__(self, clock: FakeClock) -> None:
-        super().__init__(Selector(clock))
-        self._clock = clock
-
-    def time(self) -> float:
-        return self._clock()
-
-
-class Selector(selectors.DefaultSelector):
-    """Waits for nothing but the clock."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "everybody waits, and for nothing"
-        self._clock.advance(timeout)
-        return super().select(0)
 
 
 class Request:
