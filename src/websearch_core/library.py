@@ -368,7 +368,7 @@ def _judged(change: LibraryChange, failures: Mapping[str, WebSearchError], kind:
     if not failures:
         return change
     told = [_told(address, error, kind) for address, error in islice(failures.items(), MAX_TOLD)]
-    text = f"{len(failures)} {kind}{'s' if len(failures) > 1 else ''} could not be read"
+    text = f"{outcome.counted(len(failures), kind)} could not be read"
     if left:
         text += f"; {left} unchanged since the last try, so not tried again: add --retry to try"
     counted = Note(code=f"{kind}s_unreadable", text=text)

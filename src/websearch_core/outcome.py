@@ -43,7 +43,18 @@ from websearch_core.errors import (
 )
 from websearch_core.values import ErrorDetail, Note, Outcome
 
-__all__ = ["CODES", "NEXT_ACTIONS", "Operation", "code_of", "detail_of", "failed", "next_action_of", "note_of", "partly"]
+__all__ = [
+    "CODES",
+    "NEXT_ACTIONS",
+    "Operation",
+    "code_of",
+    "counted",
+    "detail_of",
+    "failed",
+    "next_action_of",
+    "note_of",
+    "partly",
+]
 
 Operation: TypeAlias = Literal[
     "search", "posts", "sources", "fetch", "map", "config", "switch", "library", "doctor", "plan", "login", "find", "call", "hub"
@@ -213,6 +224,11 @@ def note_of(error: WebSearchError, operation: Operation) -> Note:
     """A failed part as a note."""
     detail = detail_of(error, operation)
     return Note(code=detail.code, text=f"{detail.message}. {next_action_of(error)}"[:300], provider=error.provider or "")
+
+
+def counted(number: int, what: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def failed(outcome: O, error: WebSearchError, operation: Operation) -> O:

@@ -397,9 +397,10 @@ def _extracts(empty: SearchResult, found: Found, *, limit: int, brief: bool) -> 
     if not isinstance(found, SourceList) or not found.items:
         return _nothing(empty, (), found)
     items = found.items[:limit]
-    lead = f"Verbatim extracts from {_counted(len(items), 'page')} found by {found.provider}; no model wrote or checked them."
+    pages = f"{outcome.counted(len(items), 'page')} found by {found.provider}"
+    lead = f"Verbatim extracts from {pages}; no model wrote or checked them."
     if brief:
-        lead = f"{len(items)} pages found by {found.provider}, verbatim with the sources; no model wrote or checked them."
+        lead = f"{pages}, verbatim with the sources; no model wrote or checked them."
     told = () if brief else items
     extracts = (f"## {source.title or source.url}\n{source.url}\n\n{source.description}" for source in told)
     return dataclasses.replace(
@@ -422,7 +423,7 @@ def _fallback(empty: SearchResult, error: WebSearchError, found: Found, *, limit
         return _nothing(base, (error,), found)
     items = merge.labelled(found.items[:limit], found.provider, "_fallback")
     lines = (f"- {source.title or source.url}: {source.url}" for source in items)
-    lead = f"This is a list of {_counted(len(items), 'source')}, not an answer: the answer engine failed ({reason})."
+    lead = f"This is a list of {outcome.counted(len(items), 'source')}, not an answer: the answer engine failed ({reason})."
     result = dataclasses.replace(
         base,
         content="\n".join([f"{lead} Read them before you conclude.", "", *lines]),
@@ -470,7 +471,3 @@ def _reason(error: WebSearchError) -> str:
 
 def _read(source: Source, page: Source | WebSearchError | None) -> Source:
     return page if isinstance(page, Source) else source
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

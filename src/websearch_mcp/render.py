@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from websearch_core import budget, fence
 from websearch_core.hub.values import CallResult, FindResult, FoundTool, UpstreamReport, UpstreamStatus
 from websearch_core.library import LibraryChange
+from websearch_core.outcome import counted
 from websearch_core.values import (
     ConfigResult,
     FetchResult,
@@ -56,7 +57,7 @@ def for_people(outcome: Outcome) -> str:
             lines += [outcome.content or outcome.unverified_answer, "", *_numbered(outcome.sources, first=1)]
             lines += [
                 "",
-                f"session `{outcome.session_id}` · {outcome.search_provider} · {_counted(outcome.sources_count, 'source')}",
+                f"session `{outcome.session_id}` · {outcome.search_provider} · {counted(outcome.sources_count, 'source')}",
             ]
         case PostResult():
             lines += [outcome.content, "", *_stated(outcome), "", *_posts(outcome.sources)]
@@ -79,7 +80,7 @@ def for_people(outcome: Outcome) -> str:
             lines += [
                 *(f"- {url}" for url in outcome.results),
                 "",
-                f"{_counted(outcome.total, 'page')} · {outcome.provider}{_on_from(outcome.next_offset)}",
+                f"{counted(outcome.total, 'page')} · {outcome.provider}{_on_from(outcome.next_offset)}",
             ]
         case LibraryChange():
             lines += [f"- {entry.title or entry.url}: {entry.url} ({entry.chars} characters)" for entry in outcome.entries]
@@ -106,10 +107,6 @@ def for_people(outcome: Outcome) -> str:
 
 def _note(note: Note) -> str:
     return f"note {note.code}{f' ({note.provider})' if note.provider else ''}: {note.text}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _on_from(offset: int | None) -> str:
@@ -269,7 +266,7 @@ def _map(result: MapResult, nonce: str) -> Iterator[str]:
     if result.status == "error" and not result.total:
         yield f"url: {result.base_url}"
         return
-    yield f"{result.base_url}: {_counted(result.total, 'page')}" + (f", mapped by {result.provider}" if result.provider else "")
+    yield f"{result.base_url}: {counted(result.total, 'page')}" + (f", mapped by {result.provider}" if result.provider else "")
     if result.results:
         yield fence.fenced("\n".join(map(fence.inline, result.results)), origin=result.base_url, nonce=nonce)
 
